@@ -4,11 +4,11 @@ A class exists only if the reader must do something different.
 
     RingError
     ├── HostfileError(path, where)     also ValueError; names the JSON path
-    ├── UsageError                     also ValueError; raised before the first byte; the Group stays usable
+    ├── UsageError                     also ValueError; before the first byte; the Group stays usable
     ├── RendezvousError(rank, peer, address)
     │   ├── RendezvousTimeout          who was waiting for whom
     │   └── HandshakeMismatch          version, size or hostfile digest: both values shown
-    ├── PeerError(peer)                the Group is now broken; every later call raises the same error
+    ├── PeerError(peer)                the Group is broken; every later call raises the same
     │   ├── PeerLost                   which neighbour, closed / reset / silent past the deadline
     │   └── CollectiveMismatch         ours and theirs: sequence number, collective, dtype, nbytes
     └── GroupClosed

@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 from ring_runtime.errors import HostfileError
 
@@ -47,7 +47,7 @@ _ENV = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=[^\0]*", re.DOTALL)
 _RDMA_DEVICE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _SHOW = "See the format in docs/hostfile.md, or let distributed_config write the file."
 
-RdmaDevice = Union[None, str, tuple[str, ...]]
+RdmaDevice = str | tuple[str, ...] | None
 
 
 @dataclass(frozen=True)
