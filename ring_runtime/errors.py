@@ -4,7 +4,7 @@ A class exists only if the reader must do something different.
 
     RingError
     ├── HostfileError(path, where)     also ValueError; names the JSON path
-    ├── UsageError                     also ValueError; before the first byte; the Group stays usable
+    ├── UsageError                     also ValueError; before the first byte; Group stays usable
     ├── RendezvousError(rank, peer, address)
     │   ├── RendezvousTimeout          who was waiting for whom
     │   └── HandshakeMismatch          version, size or hostfile digest: both values shown

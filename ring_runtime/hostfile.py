@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ring_runtime.errors import HostfileError
+from ring_runtime.json_reader import JsonReader, decode_json
 
 __all__ = [
     "AddressList",
@@ -100,81 +101,42 @@ class Endpoint:
 AddressList = tuple[tuple[Endpoint, ...], ...]
 
 
-def _decode(text: str, path: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise HostfileError(
-            f"not JSON: {error.msg}",
-            path=path,
-            where=f"line {error.lineno} column {error.colno}",
-            hint=_SHOW,
-        ) from error
-    except RecursionError as error:
-        raise HostfileError("nested too deeply", path=path, hint=_SHOW) from error
+def _optional_path(reader: JsonReader, value: Any, where: str) -> str | None:
+    if value is None:
+        return None
+    return reader.text(value, where, re.compile(r"[^\0]+"), "a path")
 
 
-class _Reader:
-    """Checks values by JSON path and raises `HostfileError` at the first that is wrong."""
+def _rdma(reader: JsonReader, value: Any, where: str) -> tuple[RdmaDevice, ...]:
+    devices: list[RdmaDevice] = []
+    for index, item in enumerate(reader.sequence(value, where)):
+        at = f"{where}[{index}]"
+        if item is None:
+            devices.append(None)
+        elif isinstance(item, list):
+            devices.append(reader.texts(item, at, _RDMA_DEVICE, "an RDMA device"))
+        else:
+            devices.append(reader.text(item, at, _RDMA_DEVICE, "an RDMA device"))
+    return tuple(devices)
 
-    def __init__(self, path: str) -> None:
-        self.path = path
 
-    def refuse(self, what: str, where: str) -> HostfileError:
-        return HostfileError(what, path=self.path, where=where, hint=_SHOW)
-
-    def sequence(self, value: Any, where: str) -> list[Any]:
-        if not isinstance(value, list):
-            raise self.refuse(f"expected a list, found {type(value).__name__}", where)
-        return value
-
-    def text(self, value: Any, where: str, pattern: re.Pattern[str], kind: str) -> str:
-        if not isinstance(value, str):
-            raise self.refuse(f"expected {kind}, found {type(value).__name__}", where)
-        if not pattern.fullmatch(value):
-            raise self.refuse(f"{value[:80]!r} is not {kind}", where)
-        return value
-
-    def texts(self, value: Any, where: str, pattern: re.Pattern[str], kind: str) -> tuple[str, ...]:
-        return tuple(
-            self.text(item, f"{where}[{index}]", pattern, kind)
-            for index, item in enumerate(self.sequence(value, where))
-        )
-
-    def optional_path(self, value: Any, where: str) -> str | None:
-        if value is None:
-            return None
-        return self.text(value, where, re.compile(r"[^\0]+"), "a path")
-
-    def rdma(self, value: Any, where: str) -> tuple[RdmaDevice, ...]:
-        devices: list[RdmaDevice] = []
-        for index, item in enumerate(self.sequence(value, where)):
-            at = f"{where}[{index}]"
-            if item is None:
-                devices.append(None)
-            elif isinstance(item, list):
-                devices.append(self.texts(item, at, _RDMA_DEVICE, "an RDMA device"))
-            else:
-                devices.append(self.text(item, at, _RDMA_DEVICE, "an RDMA device"))
-        return tuple(devices)
-
-    def entry(self, value: Any, where: str) -> HostfileEntry:
-        if not isinstance(value, dict):
-            raise self.refuse(f"expected an object, found {type(value).__name__}", where)
-        if "ssh" not in value:
-            raise self.refuse('the key "ssh" is missing', where)
-        known = {"ssh", "ips", "rdma", "python", "cwd", "env"}
-        unknown = sorted(set(value) - known)
-        if unknown:
-            raise self.refuse(f"unknown key {unknown[0]!r}", f"{where}.{unknown[0]}")
-        return HostfileEntry(
-            ssh=self.text(value["ssh"], f"{where}.ssh", _HOST, "a host name"),
-            ips=self.texts(value.get("ips", []), f"{where}.ips", _ADDRESS, "an address"),
-            rdma=self.rdma(value.get("rdma", []), f"{where}.rdma"),
-            python=self.optional_path(value.get("python"), f"{where}.python"),
-            cwd=self.optional_path(value.get("cwd"), f"{where}.cwd"),
-            env=self.texts(value.get("env", []), f"{where}.env", _ENV, 'a "K=V" setting'),
-        )
+def _entry(reader: JsonReader, value: Any, where: str) -> HostfileEntry:
+    if not isinstance(value, dict):
+        raise reader.refuse(f"expected an object, found {type(value).__name__}", where)
+    if "ssh" not in value:
+        raise reader.refuse('the key "ssh" is missing', where)
+    known = {"ssh", "ips", "rdma", "python", "cwd", "env"}
+    unknown = sorted(set(value) - known)
+    if unknown:
+        raise reader.refuse(f"unknown key {unknown[0]!r}", f"{where}.{unknown[0]}")
+    return HostfileEntry(
+        ssh=reader.text(value["ssh"], f"{where}.ssh", _HOST, "a host name"),
+        ips=reader.texts(value.get("ips", []), f"{where}.ips", _ADDRESS, "an address"),
+        rdma=_rdma(reader, value.get("rdma", []), f"{where}.rdma"),
+        python=_optional_path(reader, value.get("python"), f"{where}.python"),
+        cwd=_optional_path(reader, value.get("cwd"), f"{where}.cwd"),
+        env=reader.texts(value.get("env", []), f"{where}.env", _ENV, 'a "K=V" setting'),
+    )
 
 
 def parse_hostfile(text: str, *, path: str = "") -> Hostfile:
@@ -190,8 +152,8 @@ def parse_hostfile(text: str, *, path: str = "") -> Hostfile:
         >>> parse_hostfile('[{"ssh": "studio1", "ips": ["10.231.0.1"]}]').hosts[0].ips
         ('10.231.0.1',)
     """
-    reader = _Reader(path)
-    data = _decode(text, path)
+    reader = JsonReader(path, _SHOW)
+    data = decode_json(text, path, _SHOW)
     backend = ""
     envs: tuple[str, ...] = ()
     listed, where = data, "$"
@@ -207,7 +169,7 @@ def parse_hostfile(text: str, *, path: str = "") -> Hostfile:
         envs = reader.texts(data.get("envs", []), "$.envs", _ENV, 'a "K=V" setting')
         listed, where = data["hosts"], "$.hosts"
     hosts = tuple(
-        reader.entry(item, f"{where}[{index}]")
+        _entry(reader, item, f"{where}[{index}]")
         for index, item in enumerate(reader.sequence(listed, where))
     )
     if not hosts:
@@ -325,7 +287,7 @@ def assign_endpoints(
     return tuple(ranks)
 
 
-def _parse_endpoint(text: str, where: str, reader: _Reader) -> Endpoint:
+def _parse_endpoint(text: str, where: str, reader: JsonReader) -> Endpoint:
     host, colon, number = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -348,9 +310,9 @@ def parse_address_list(text: str, *, path: str = "") -> AddressList:
     """
     if not text.strip():
         return ((),)
-    reader = _Reader(path)
+    reader = JsonReader(path, _SHOW)
     ranks = []
-    for rank, row in enumerate(reader.sequence(_decode(text, path), "$")):
+    for rank, row in enumerate(reader.sequence(decode_json(text, path, _SHOW), "$")):
         at = f"$[{rank}]"
         endpoints = []
         for index, item in enumerate(reader.sequence(row, at)):
