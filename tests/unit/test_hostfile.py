@@ -179,9 +179,12 @@ def test_the_last_port_can_be_used() -> None:
         ('[["127.0.0.1:5000"]]', ((Endpoint("127.0.0.1", 5000),),)),
         ('[["::1:5000"], []]', ((Endpoint("::1", 5000),), ())),
         ('[["[fe80::1%en2]:5000"]]', ((Endpoint("fe80::1%en2", 5000),),)),
-        ('[["localhost:1", "studio1.local:65535"]]', ((Endpoint("localhost", 1), Endpoint("studio1.local", 65535)),)),
+        (
+            '[["localhost:1", "studio1.local:65535"]]',
+            ((Endpoint("localhost", 1), Endpoint("studio1.local", 65535)),),
+        ),
     ],
-)  # fmt: skip
+)
 def test_address_lists_read(text: str, expected: object) -> None:
     assert parse_address_list(text) == expected
 
