@@ -1,4 +1,4 @@
-"""Run the pure tests on every other Python 3.10+ of this machine: ``python -m tests.other_pythons``.
+"""The pure tests on every other Python 3.10+ here: ``python -m tests.other_pythons``.
 
 Each minor version gets its own ``.venv-3.N``. The interpreter that runs this
 file already ran everything and is left out.
