@@ -21,7 +21,7 @@ def addressed(*cables: Cable) -> AddressPlan:
     addresses = {}
     for index, cable in enumerate(cables):
         for last, end in enumerate(cable.ends, start=1):
-            addresses[end.host, end.receptacle] = IPv4Interface(f"10.0.{index}.{last}/30")
+            addresses[cable, end.host] = IPv4Interface(f"10.0.{index}.{last}/30")
     return AddressPlan({}, addresses)
 
 
