@@ -56,6 +56,7 @@ class JsonReader:
         return value
 
     def texts(self, value: Any, where: str, pattern: re.Pattern[str], kind: str) -> tuple[str, ...]:
+        """The value, which must be a list of such texts."""
         return tuple(
             self.text(item, f"{where}[{index}]", pattern, kind)
             for index, item in enumerate(self.sequence(value, where))
