@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv4Interface
-from uuid import UUID
+from ipaddress import IPv4Interface
 
 from distconfig import mac_commands as mac
 from distconfig.addressing import AddressPlan
@@ -14,95 +13,11 @@ from distconfig.errors import UsageError
 from distconfig.refusals import find_refusals, route_to
 from distconfig.report import Bridge, HostReport, InterfaceState
 from distconfig.ring import RingPlan
-from distconfig.topology import Cable, Topology
+from distconfig.setup_steps import EndGoal, RouteGoal, SetupScript, SetupStep
+from distconfig.setup_text import render_setup
+from distconfig.topology import Topology
 
-__all__ = ["EndGoal", "RouteGoal", "SetupScript", "SetupStep", "plan_setup"]
-
-
-@dataclass(frozen=True)
-class RouteGoal:
-    """The live route to ``peer`` leaves through ``interface``."""
-
-    peer: IPv4Address
-    interface: str
-
-
-@dataclass(frozen=True)
-class SetupStep:
-    """One command to run as root, why, and what takes it back.
-
-    Args:
-        argv: Absolute path first; never a shell string.
-        why: One line for a person.
-        undo: The commands that restore what was there before, in order; never empty.
-            They do no harm if the step was never run.
-        unless: The step is skipped where this holds already, and must bring it about.
-        otherwise: The command to run if ``argv`` did not bring ``unless`` about.
-    """
-
-    argv: mac.Argv
-    why: str
-    undo: tuple[mac.Argv, ...]
-    unless: RouteGoal | None = None
-    otherwise: mac.Argv = ()
-
-    def __post_init__(self) -> None:
-        if not self.argv or not self.undo:
-            raise ValueError(f"a step needs a command and an undo: {self.argv} {self.undo}")
-        if self.otherwise and self.unless is None:
-            raise ValueError("a second command needs a goal to tell when it is needed")
-
-
-@dataclass(frozen=True)
-class EndGoal:
-    """What one end of a cable is after the setup; `verify` compares it with the host.
-
-    Args:
-        mtu: None where it was left alone.
-        carries_ring: The ring uses this cable; it is not a surplus one.
-    """
-
-    cable: Cable
-    interface: str
-    address: IPv4Interface
-    peer_host: str
-    peer: IPv4Address
-    mtu: int | None = None
-    carries_ring: bool = True
-
-
-@dataclass(frozen=True)
-class SetupScript:
-    """All steps of one host, in the order to run them.
-
-    Args:
-        refused: Ports left alone, each with the reason, in sentences.
-        warnings: What the person should know before running it.
-        goals: One per cable end of this host that is set up, already or by the steps.
-        refused_cables: The cables whose end in this host was refused.
-        before: State of every interface the steps touch, bridges included.
-        hardware_uuid: Identity of the machine, under which its journal is kept.
-    """
-
-    host: str
-    steps: tuple[SetupStep, ...]
-    refused: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    goals: tuple[EndGoal, ...] = ()
-    refused_cables: tuple[Cable, ...] = ()
-    before: tuple[InterfaceState, ...] = ()
-    hardware_uuid: UUID | None = None
-
-    @property
-    def undo(self) -> tuple[mac.Argv, ...]:
-        """The commands that take all steps back, last step first."""
-        return tuple(argv for step in reversed(self.steps) for argv in step.undo)
-
-    @property
-    def commands(self) -> tuple[mac.Argv, ...]:
-        """Every command that needs root, to do it and to take it back, each once."""
-        doing = [argv for step in self.steps for argv in (step.argv, step.otherwise) if argv]
-        return tuple(dict.fromkeys([*doing, *self.undo]))
+__all__ = ["EndGoal", "RouteGoal", "SetupScript", "SetupStep", "plan_setup", "render_setup"]
 
 
 def plan_setup(

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from distconfig import mac_commands as mac
-from distconfig.setup_script import SetupScript, SetupStep
+from distconfig.setup_steps import SetupScript, SetupStep
 
 __all__ = ["render_command", "render_setup"]
 
