@@ -1,0 +1,71 @@
+"""``networksetup`` and ``ipconfig``: what macOS has stored, and who manages an address."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Interface
+from typing import TYPE_CHECKING
+
+from tests.fakemac_network import hardware_ports, service_list
+from tests.macos_output import render_networksetup_ports, render_networksetup_services
+from tests.simulated_macs.commands.answers import Answer, Caller
+from tests.simulated_macs.portrait import portray
+
+if TYPE_CHECKING:
+    from tests.simulated_macs.helper import Host
+
+__all__ = ["ipconfig", "networksetup"]
+
+
+def networksetup(host: Host, args: list[str], _caller: Caller) -> Answer:
+    """The verbs that list ports and services."""
+    mac = host.network.mac
+    fake = portray(host.world_file.read(), mac.name)
+    fake.port_services = {
+        port: f"Thunderbolt {1 + place}"
+        for place, port in enumerate(mac.ports)
+        if port in mac.addresses
+    }
+    services = service_list(fake)
+    verb = args[0] if args else ""
+    if verb == "-listallhardwareports":
+        return Answer(0, render_networksetup_ports(hardware_ports(fake)))
+    if verb == "-listnetworkserviceorder":
+        return Answer(0, render_networksetup_services(services))
+    if verb == "-listallnetworkservices":
+        lines = ["An asterisk (*) denotes that a network service is disabled."]
+        lines += [service.name for service in services]
+        return Answer(0, "".join(f"{line}\n" for line in lines))
+    if verb == "-getnetworkserviceenabled" and len(args) == 2:
+        if args[1] not in {service.name for service in services}:
+            text = f"{args[1]} is not a recognized network service.\n** Error: The parameters were"
+            return Answer(4, f"{text} not valid.\n")
+        return Answer(0, "Enabled\n")
+    return Answer(4, f"networksetup: the simulation does not know: {args}\n")
+
+
+def ipconfig(host: Host, args: list[str], caller: Caller) -> Answer:
+    """``ipconfig getifaddr NAME``, ``ipconfig set NAME DHCP|NONE``."""
+    network = host.network
+    if len(args) < 2 or args[0] not in ("getifaddr", "set"):
+        return Answer(1, "", "usage: ipconfig <command> <args>\n")
+    name = args[1]
+    names = {link.name for link in network.links()}
+    if name not in names:
+        return Answer(1, "", f"ipconfig: interface {name} not found\n")
+    addresses = network.link(name).addresses
+    if args[0] == "getifaddr":
+        return Answer(0, f"{addresses[0].ip}\n") if addresses else Answer(1)
+    if not caller.is_root:
+        return Answer(1, "", "ipconfig_set failed: permission denied\n")
+    for address in addresses:
+        network.remove_address(name, address)
+    if args[2:3] == ["DHCP"]:
+        for text in network.mac.addresses.get(name, (_self_assigned(network.link(name).mac),)):
+            network.add_address(name, IPv4Interface(text))
+    return Answer()
+
+
+def _self_assigned(ether: str) -> str:
+    """What an interface gives itself when no DHCP server answers."""
+    octets = bytes.fromhex(ether.replace(":", ""))
+    return f"169.254.{1 + octets[4] % 254}.{octets[5]}/16"

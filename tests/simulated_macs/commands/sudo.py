@@ -1,0 +1,88 @@
+"""``sudo``: asks the rules of this Mac, and never for a password, since nobody could type it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tests.simulated_macs.commands.answers import Answer, Caller
+from tests.simulated_macs.sudoers import Rule, SudoersError, parse_sudoers
+
+if TYPE_CHECKING:
+    from tests.simulated_macs.helper import Host
+
+__all__ = ["sudo"]
+
+_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
+_PASSWORD_NEEDED = Answer(1, "", "sudo: a password is required\n")
+
+
+def sudo(host: Host, args: list[str], caller: Caller) -> Answer:
+    """``sudo [-n] [-l] [--] [COMMAND ...]``."""
+    mac = host.network.mac
+    rest = list(args)
+    is_list = False
+    while rest and rest[0].startswith("-"):
+        word = rest.pop(0)
+        if word == "--":
+            break
+        if word not in ("-n", "-l", "-nl", "-ln", "-k", "-v", "-H"):
+            return Answer(1, "", f"sudo: the simulation does not know {word}\n")
+        is_list |= "l" in word
+    try:
+        rules = parse_sudoers(host.sudo, mac.user)
+    except SudoersError as error:
+        return Answer(1, "", f"/etc/sudoers: syntax error\n{error}\n")
+    if caller.is_root:
+        rules = parse_sudoers("free", mac.user)
+    if is_list:
+        return _list(rules, rest, mac.user, mac.name)
+    if not rest:
+        return Answer(0) if _is_free_of_password(rules) else _PASSWORD_NEEDED
+    argv = _resolved(rest)
+    if argv is None:
+        return Answer(1, "", f"sudo: {rest[0]}: command not found\n")
+    matching = [rule for rule in rules if rule.allows(argv)]
+    if not matching or matching[-1].needs_password:
+        return _PASSWORD_NEEDED
+    return Answer(run=_as_root(argv, mac.user))
+
+
+def _is_free_of_password(rules: Sequence[Rule]) -> bool:
+    """Listing needs no password if any rule has NOPASSWD: sudo's default ``listpw=any``."""
+    return any(not rule.needs_password for rule in rules)
+
+
+def _list(rules: Sequence[Rule], command: list[str], user: str, host: str) -> Answer:
+    """Listing a command succeeds if a rule allows it, be it only with a password."""
+    if not _is_free_of_password(rules):
+        return _PASSWORD_NEEDED
+    if not command:
+        heading = f"User {user} may run the following commands on {host}:\n"
+        return Answer(0, heading + "".join(f"    {rule}\n" for rule in rules))
+    argv = _resolved(command)
+    if argv is None or not any(rule.allows(argv) for rule in rules):
+        return Answer(1)
+    return Answer(0, " ".join(argv) + "\n")
+
+
+def _resolved(command: Sequence[str]) -> tuple[str, ...] | None:
+    path = shutil.which(command[0], path=_PATH)
+    return (path, *command[1:]) if path else None
+
+
+def _as_root(argv: Sequence[str], user: str) -> list[str]:
+    """Words for a setuid copy of setpriv: become root with the environment that sudo gives."""
+    identity = ["as-root", "--reuid=0", "--regid=0", "--clear-groups", "--"]
+    settings = {
+        "PATH": _PATH,
+        "HOME": f"/Users/{user}",
+        "USER": "root",
+        "LOGNAME": "root",
+        "SHELL": "/bin/sh",
+        "SUDO_USER": user,
+        "SUDO_COMMAND": " ".join(argv),
+    }
+    words = [f"{name}={value}" for name, value in settings.items()]
+    return [*identity, "/usr/bin/env", "-i", *words, *argv]

@@ -1,0 +1,249 @@
+"""The room in which the simulated Macs stand: it starts them and moves their cables.
+
+One process, alone in a network namespace. Each receptacle is a veth pair whose one end is the
+Mac's interface and whose other end hangs in this namespace; a cable is a bridge that joins two
+such ends, so the Mac keeps its interface, as a real one does, when a cable is pulled. The LAN
+is one more bridge. When this process ends, however it ends, the kernel kills all hosts and
+every namespace goes with them.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from tests.simulated_macs.boot import Power, run_host
+from tests.simulated_macs.layout import Cable, End, Layout, Mac
+from tests.simulated_macs.namespaces import CLONE_NEWNET, CLONE_NEWNS, fork_as_init, unshare
+from tests.simulated_macs.network import quieten_network, run_ip
+from tests.simulated_macs.operator import run_operator, write_ssh_settings
+from tests.simulated_macs.portrait import ether
+from tests.simulated_macs.world_file import World, WorldFile
+
+__all__ = ["Lab"]
+
+_LAN = "lan"
+
+
+class Lab:
+    """All hosts of a layout, running.
+
+    Args:
+        folder: An empty folder; each host and the operator get one inside.
+        shared: Folders that every host sees too.
+    """
+
+    def __init__(self, layout: Layout, folder: Path, shared: Sequence[Path] = ()) -> None:
+        self.layout = layout
+        self.folder = folder
+        self.shared = tuple(shared)
+        self.world = World(layout.macs, (), dict.fromkeys(layout.names(), 0))
+        self.world_file = WorldFile(folder, layout.macs)
+        self.pids: dict[str, int] = {}
+        self.operator_pid = 0
+        self.authorized_key = ""
+        self._bridges: dict[Cable, str] = {}
+        self._bridges_made = 0
+
+    def start(self) -> None:
+        """Bring everything up; every host answers ssh when this returns."""
+        unshare(CLONE_NEWNET | CLONE_NEWNS)
+        quieten_network()
+        address = f"{self.layout.gateway()}/{self.layout.lan.prefixlen}"
+        commands = ["link set lo up", f"link add {_LAN} type bridge mcast_snooping 0"]
+        commands += [f"addr add {address} dev {_LAN}", f"link set {_LAN} up"]
+        run_ip("-batch", "-", batch="\n".join(commands))
+        self._make_keys()
+        self.world_file.write(self.world)
+        self._start_operator()
+        self._start_hosts(self.layout.names())
+        self._plug_all(self.layout.cables)
+
+    # Cables
+
+    def plug(self, one: End, two: End) -> None:
+        """Put a cable between two empty receptacles."""
+        for end in (one, two):
+            if end.interface not in self.layout[end.host].ports:
+                raise ValueError(f"there is no {end.interface} on {end.host}")
+            if self.world.peer(end):
+                raise ValueError(f"a cable is in {end.interface} of {end.host}")
+        self._plug_all([(one, two)])
+
+    def cut(self, end: End) -> None:
+        """Take out the cable that is in a receptacle."""
+        for cable in self.world.cables:
+            if end in cable:
+                self._unplug(cable)
+                return
+        raise ValueError(f"no cable is in {end.interface} of {end.host}")
+
+    def _plug_all(self, cables: Sequence[Cable]) -> None:
+        commands = []
+        for cable in cables:
+            bridge = f"cable{self._bridges_made}"
+            self._bridges_made += 1
+            self._bridges[cable] = bridge
+            commands.append(f"link add {bridge} mtu 65535 type bridge mcast_snooping 0")
+            for end in cable:
+                commands.append(f"link set {self._room_end(end)} master {bridge} up")
+            commands.append(f"link set {bridge} up")
+        run_ip("-batch", "-", batch="\n".join(commands))
+        self._write(replace(self.world, cables=(*self.world.cables, *cables)))
+
+    def _unplug(self, cable: Cable) -> None:
+        commands = [f"link set {self._room_end(end)} down" for end in cable]
+        commands.append(f"link del {self._bridges.pop(cable)}")
+        run_ip("-batch", "-", batch="\n".join(commands))
+        left = tuple(other for other in self.world.cables if other != cable)
+        self._write(replace(self.world, cables=left))
+
+    def shape(self, end: End, rate: str) -> None:
+        """Let a cable carry at most this much each way (``500mbit``); empty to lift the limit."""
+        other = self.world.peer(end)
+        if other is None:
+            raise ValueError(f"no cable is in {end.interface} of {end.host}")
+        for each in (end, other):
+            device = self._room_end(each)
+            subprocess.run(["tc", "qdisc", "del", "dev", device, "root"], capture_output=True)
+            if rate:
+                limits = ["rate", rate, "burst", "256kb", "latency", "20ms"]
+                words = ["tc", "qdisc", "add", "dev", device, "root", "tbf", *limits]
+                subprocess.run(words, check=True)
+
+    def set_lan(self, host: str, is_up: bool) -> None:
+        """Plug in or pull the LAN cable of a host."""
+        end = End(host, "en0")
+        run_ip("link", "set", self._room_end(end), "up" if is_up else "down")
+
+    # Hosts
+
+    def reboot(self, host: str) -> None:
+        """Switch a host off and on; everything not on its disk is forgotten."""
+        cables = [cable for cable in self.world.cables if host in (cable[0].host, cable[1].host)]
+        self.switch_off(host)
+        self._start_hosts([host])
+        self._plug_all(cables)
+
+    def switch_off(self, host: str) -> None:
+        """Take the power from a host: its processes end and its cables lose their link."""
+        for cable in list(self.world.cables):
+            if host in (cable[0].host, cable[1].host):
+                self._unplug(cable)
+        ends = [self._room_end(End(host, name)) for name in _interfaces(self.layout[host])]
+        run_ip("-batch", "-", batch="\n".join(f"link del {end}" for end in ends))
+        pid = self.pids.pop(host)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+    def _start_hosts(self, names: Sequence[str]) -> None:
+        """Boot hosts side by side and wait until each answers ssh."""
+        boots = {**self.world.boots, **{name: self.world.boots[name] + 1 for name in names}}
+        self._write(replace(self.world, boots=boots))
+        namespaces, plugged, ready = {}, {}, {}
+        for name in names:
+            namespaces[name], unplugged = os.pipe()
+            wait, plugged[name] = os.pipe()
+            ready[name], tell = os.pipe()
+            power = Power(
+                mac=self.layout[name],
+                folder=self.folder / name,
+                authorized_key=self.authorized_key,
+                shared=self.shared,
+                lan_address=self.layout.lan_address(name),
+                gateway=self.layout.gateway(),
+                world_file=self.world_file,
+                unplugged=unplugged,
+                plugged=wait,
+                ready=tell,
+            )
+            keep = (unplugged, wait, tell, self.world_file.descriptor)
+            self.pids[name] = fork_as_init(partial(run_host, power), keep=keep)
+            for descriptor in (unplugged, wait, tell):
+                os.close(descriptor)
+        self._await(namespaces)
+        self._make_interfaces(names)
+        for descriptor in plugged.values():
+            os.write(descriptor, b"1")
+            os.close(descriptor)
+        self._await(ready)
+
+    def _await(self, pipes: Mapping[str, int]) -> None:
+        for name, descriptor in pipes.items():
+            told = os.read(descriptor, 1)
+            os.close(descriptor)
+            if not told:
+                log = (self.folder / name / "log").read_text()
+                raise RuntimeError(f"{name} did not boot:\n{log}")
+
+    def _make_interfaces(self, names: Sequence[str]) -> None:
+        commands = []
+        for name in names:
+            mac = self.layout[name]
+            for interface in _interfaces(mac):
+                end = self._room_end(End(name, interface))
+                address = ether(mac, interface)
+                peer = f"peer name {interface} address {address} netns {self.pids[name]}"
+                commands.append(f"link add {end} mtu 65535 type veth {peer}")
+            commands.append(f"link set {self._room_end(End(name, 'en0'))} master {_LAN} up")
+            if mac.usb_card:
+                commands.append(f"link set {self._room_end(End(name, 'en8'))} up")
+        run_ip("-batch", "-", batch="\n".join(commands))
+
+    def _start_operator(self) -> None:
+        namespace, unplugged = os.pipe()
+        wait, plugged = os.pipe()
+        ready, tell = os.pipe()
+        body = partial(
+            run_operator,
+            home=self.folder / "operator",
+            address=self.layout.operator_address(),
+            gateway=self.layout.gateway(),
+            unplugged=unplugged,
+            plugged=wait,
+            ready=tell,
+        )
+        self.operator_pid = fork_as_init(body, keep=(unplugged, wait, tell))
+        for descriptor in (unplugged, wait, tell):
+            os.close(descriptor)
+        self._await({"operator": namespace})
+        peer = f"peer name eth0 netns {self.operator_pid}"
+        commands = [f"link add operator type veth {peer}", f"link set operator master {_LAN} up"]
+        run_ip("-batch", "-", batch="\n".join(commands))
+        os.write(plugged, b"1")
+        os.close(plugged)
+        self._await({"operator": ready})
+
+    def _make_keys(self) -> None:
+        paths = [self.folder / name / "host_key" for name in self.layout.names()]
+        paths.append(self.folder / "operator/.ssh/id_ed25519")
+        makers = []
+        for path in paths:
+            path.parent.mkdir(parents=True)
+            words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)]
+            makers.append(subprocess.Popen(words))
+        if any(maker.wait() for maker in makers):
+            raise RuntimeError("ssh-keygen failed")
+        self.authorized_key = paths[-1].with_suffix(".pub").read_text()
+        known = []
+        for name, path in zip(self.layout.names(), paths, strict=False):
+            mac, address = self.layout[name], self.layout.lan_address(name).ip
+            where = str(address) if mac.ssh_port == 22 else f"[{address}]:{mac.ssh_port}"
+            known.append(f"{where} {path.with_suffix('.pub').read_text()}")
+        write_ssh_settings(self.folder / "operator/.ssh", self.layout, known)
+
+    def _room_end(self, end: End) -> str:
+        return f"{self.layout.names().index(end.host)}-{end.interface}"
+
+    def _write(self, world: World) -> None:
+        self.world = world
+        self.world_file.write(world)
+
+
+def _interfaces(mac: Mac) -> list[str]:
+    return ["en0", *mac.ports, *(["en8"] if mac.usb_card else [])]
