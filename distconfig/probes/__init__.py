@@ -1,4 +1,4 @@
-"""The commands a host is asked to run, as a table; one module per command reads what it printed."""
+"""The commands a host is asked to run, as a table; a module per command reads what it printed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Probe:
     """One command that a host is asked to run; it changes nothing there.
 
     Args:
-        name: Its name in a recording, and that of the module that reads it.
+        name: Its name in a recording.
         argv: Absolute path first.
         platforms: What ``uname -s`` must say for the probe to run.
         instead_of: A probe that this one replaces where that one was not understood.
