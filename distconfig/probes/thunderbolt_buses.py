@@ -44,14 +44,14 @@ _TAG_OF_HOP = {1: 1, 3: 2}
 _STATUSES = {"receptacle_connected": True, "receptacle_no_devices_connected": False}
 
 # Keys seen in recordings; any other is noted.
-_BUS_KEYS = frozenset(
-    "_items _name current_link_width_key device_name_key domain_uuid_key receptacle_1_tag"
-    " receptacle_2_tag route_string_key switch_uid_key switch_version_key vendor_name_key".split()
+_BUS_KEY = re.compile(
+    r"_items|_name|current_link_width_key|device_name_key|domain_uuid_key|receptacle_[12]_tag"
+    r"|route_string_key|switch_uid_key|switch_version_key|vendor_name_key"
 )
-_TAG_KEYS = frozenset(
-    "current_link_width_key current_speed_key lc_version_key link_status_key lr_version_key"
-    " micro_version_key near_cm_version_key pm_version_key port_mode_key receptacle_id_key"
-    " receptacle_status_key".split()
+_TAG_KEY = re.compile(
+    r"current_link_width_key|current_speed_key|l[cr]_version_key|link_status_key"
+    r"|micro_version_key|near_cm_version_key|pm_version_key|port_mode_key"
+    r"|receptacle_(id|status)_key"
 )
 
 
@@ -140,11 +140,11 @@ class _Reader:
         self.notes: list[str] = []
         self.problems: list[str] = []
 
-    def note_unknown_keys(self, value: dict[str, Any], known: frozenset[str], at: str) -> None:
-        self.notes.extend(f"{at}.{key[:40]}" for key in value if key not in known)
+    def note_unknown_keys(self, value: dict[str, Any], known: re.Pattern[str], at: str) -> None:
+        self.notes.extend(f"{at}.{key[:40]}" for key in value if not known.fullmatch(key))
 
     def receptacle(self, tag: dict[str, Any], number: int, at: str) -> BusReceptacle | None:
-        self.note_unknown_keys(tag, _TAG_KEYS, at)
+        self.note_unknown_keys(tag, _TAG_KEY, at)
         label = tag.get("receptacle_id_key")
         if label is None:
             self.problems.append(f"{at} does not say which port it is; it was left out.")
@@ -166,7 +166,7 @@ class _Reader:
         entry = _dictionary(value, at)
         if "Thunderbolt" in entry and "domain_uuid_key" not in entry:
             return None  # {"Thunderbolt": "no_hardware"}
-        self.note_unknown_keys(entry, _BUS_KEYS, at)
+        self.note_unknown_keys(entry, _BUS_KEY, at)
         if "domain_uuid_key" not in entry:
             self.problems.append(f"{at} has no domain UUID; its ports were left out.")
             return None
