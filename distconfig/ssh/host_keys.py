@@ -1,0 +1,147 @@
+"""The user's known_hosts files: keys to ask a host for, and whether to trust the one it shows."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shlex
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from distconfig.errors import AuthenticationFailed
+from distconfig.known_hosts import (
+    HostKey,
+    KnownHost,
+    Verdict,
+    find_known_keys,
+    judge_host_key,
+    parse_known_hosts,
+    render_known_host,
+)
+from distconfig.ssh_config import SshSettings
+
+__all__ = ["HostKeyBook"]
+
+
+class HostKeyBook:
+    """What known_hosts files say; each file is read once, each note given once.
+
+    Args:
+        accept_new: Write down the key of a host that is not known yet, instead of refusing it.
+    """
+
+    def __init__(self, *, accept_new: bool, on_note: Callable[[str], None]) -> None:
+        self._accept_new = accept_new
+        self._on_note = on_note
+        self._lock = threading.Lock()
+        self._files: dict[Path, tuple[KnownHost, ...]] = {}
+
+    def known_types(self, settings: SshSettings) -> tuple[str, ...]:
+        """The types of key known for a host, as written, each once."""
+        lines = self._lines_for(settings)
+        return tuple(dict.fromkeys(line.key.type for line in lines if not line.is_revoked))
+
+    def check(self, settings: SshSettings, key: HostKey) -> None:
+        """Accept the key a host showed, writing it down if that was asked for.
+
+        Raises:
+            AuthenticationFailed: It is unknown, changed or revoked; the hint says what to run.
+        """
+        verdict, line = judge_host_key(self._lines_for(settings), key)
+        if verdict is Verdict.KNOWN:
+            return
+        if verdict is Verdict.UNKNOWN:
+            if not (self._accept_new or settings.accepts_new_keys):
+                raise _unknown(settings, key)
+            self._write_down(settings, key)
+            return
+        place = line.place if line else ""
+        if verdict is Verdict.REVOKED:
+            raise AuthenticationFailed(
+                f"its host key {key.fingerprint} is revoked by {place}",
+                host=settings.host,
+                hint="Somebody may hold a stolen key; ask whoever runs the host for a new one.",
+            )
+        raise _changed(settings, key, place)
+
+    def _lines_for(self, settings: SshSettings) -> tuple[KnownHost, ...]:
+        """The lines for a host; like OpenSSH those without a TCP port where none name it."""
+        lines = [line for path in _paths(settings) for line in self._read(path)]
+        found = find_known_keys(lines, settings.known_hosts_name)
+        if not found and not settings.host_key_alias and settings.port != 22:
+            return find_known_keys(lines, settings.hostname.lower())
+        return found
+
+    def _read(self, path: Path) -> tuple[KnownHost, ...]:
+        with self._lock:
+            if path not in self._files:
+                try:
+                    content = path.read_bytes()
+                except FileNotFoundError:
+                    content = b""
+                except OSError as error:
+                    content = b""
+                    self._on_note(f"{path} can not be read: {error.strerror}")
+                self._files[path], notes = parse_known_hosts(content, str(path))
+                for note in notes:
+                    self._on_note(note)
+            return self._files[path]
+
+    def _write_down(self, settings: SshSettings, key: HostKey) -> None:
+        salt = secrets.token_bytes(20) if settings.hashes_known_hosts else b""
+        line = render_known_host(settings.known_hosts_name, key, salt=salt)
+        path = _paths(settings)[0]
+        try:
+            _append_line(path, line)
+        except OSError as error:
+            self._on_note(f"{settings.host}: its key could not be kept: {path}: {error.strerror}")
+        else:
+            self._on_note(
+                f"{settings.host}: accepted its new {key.short_type} host key"
+                f" {key.fingerprint} and added it to {path}"
+            )
+
+
+def _paths(settings: SshSettings) -> tuple[Path, ...]:
+    names = (*settings.user_known_hosts, *settings.global_known_hosts)
+    return tuple(Path(name).expanduser() for name in names if name != "none")
+
+
+def _append_line(path: Path, line: str) -> None:
+    """Add a line in one write; a file that is made is readable by its owner only."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+    with os.fdopen(descriptor, "r+b", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        is_cut = size > 0 and os.pread(file.fileno(), 1, size - 1) != b"\n"
+        file.write(f"{chr(10) if is_cut else ''}{line}\n".encode())
+
+
+def _unknown(settings: SshSettings, key: HostKey) -> AuthenticationFailed:
+    return AuthenticationFailed(
+        f"its host key is not known: {key.short_type} {key.fingerprint}",
+        host=settings.host,
+        hint="If the host itself shows this fingerprint, accept it with: "
+        f"{_command_to_accept(settings, key)} -- or use --accept-new-host-keys.",
+    )
+
+
+def _changed(settings: SshSettings, key: HostKey, place: str) -> AuthenticationFailed:
+    file = place.rpartition(":")[0]
+    forget = shlex.join(("ssh-keygen", "-R", settings.known_hosts_name, "-f", file))
+    return AuthenticationFailed(
+        f"its host key is not the one in {place}: it shows {key.short_type} {key.fingerprint}",
+        host=settings.host,
+        hint="Somebody may be answering in its place. If the host was reinstalled, accept the"
+        f" new key with: {forget} && {_command_to_accept(settings, key)}",
+    )
+
+
+def _command_to_accept(settings: SshSettings, key: HostKey) -> str:
+    """A command for a POSIX shell after which the key is known."""
+    if settings.jumps or settings.proxy_command or settings.host_key_alias:
+        return shlex.join(("ssh", "-o", "StrictHostKeyChecking=accept-new", settings.host, "true"))
+    port = () if settings.port == 22 else ("-p", str(settings.port))
+    scan = shlex.join(("ssh-keyscan", *port, "-t", key.short_type, settings.hostname))
+    return f"{scan} >> {shlex.quote(str(_paths(settings)[0]))}"

@@ -1,0 +1,207 @@
+"""One ssh session over paramiko: key exchange, the host's key, and channels.
+
+Together with ``login`` the only module that imports paramiko; nothing that
+paramiko raises leaves the two.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import paramiko
+
+from distconfig.deadline import Deadline
+from distconfig.errors import Unreachable
+from distconfig.known_hosts import HostKey
+from distconfig.ssh_config import SshSettings
+
+__all__ = ["SshChannel", "SshSession", "start_session", "words_of"]
+
+# Without a handler, logging would print paramiko's own complaints to stderr.
+logging.getLogger("paramiko").addHandler(logging.NullHandler())
+
+_ALGORITHMS = {
+    "ssh-ed25519": ("ssh-ed25519",),
+    "ecdsa-sha2-nistp256": ("ecdsa-sha2-nistp256",),
+    "ecdsa-sha2-nistp384": ("ecdsa-sha2-nistp384",),
+    "ecdsa-sha2-nistp521": ("ecdsa-sha2-nistp521",),
+    "ssh-rsa": ("rsa-sha2-512", "rsa-sha2-256"),
+}
+_FASTEST_KEX = "curve25519-sha256@libssh.org"
+
+
+class SshSession:
+    """An ssh connection to one sshd, from key exchange on."""
+
+    def __init__(self, transport: paramiko.Transport, host: str) -> None:
+        self.host = host
+        self.transport = transport
+
+    @property
+    def host_key(self) -> HostKey:
+        """The key the host proved to have."""
+        key = self.transport.get_remote_server_key()
+        return HostKey(key.get_name(), key.asbytes())
+
+    def open_exec(self, command: str, deadline: Deadline) -> SshChannel:
+        """Have the login shell run a command.
+
+        Raises:
+            Unreachable: The connection is gone, or the host opens no more channels.
+        """
+        try:
+            channel = self.transport.open_session(timeout=deadline.left())
+            channel.settimeout(deadline.left())
+            channel.exec_command(command)
+            channel.settimeout(None)
+        except (paramiko.SSHException, EOFError, OSError) as error:
+            raise Unreachable(
+                f"no command could be started over ssh ({words_of(error)})",
+                host=self.host,
+                hint="The connection may have ended; try again.",
+            ) from error
+        return SshChannel(channel, self.host)
+
+    def open_tunnel(self, name: str, port: int, deadline: Deadline) -> Any:
+        """A stream from the host to a TCP port, which takes the place of a socket.
+
+        Raises:
+            OSError: The host can not connect there.
+        """
+        try:
+            return self.transport.open_channel(
+                "direct-tcpip", (name, port), ("127.0.0.1", 0), timeout=deadline.left()
+            )
+        except (paramiko.SSHException, EOFError) as error:
+            raise OSError(words_of(error)) from error
+
+    def close(self) -> None:
+        """End the connection and everything on it."""
+        self.transport.packetizer.complete_handshake()  # cancels a timer that would linger
+        self.transport.close()
+
+
+class SshChannel:
+    """A command on a host, as a `ByteChannel`."""
+
+    def __init__(self, channel: paramiko.Channel, host: str) -> None:
+        self._channel = channel
+        self._host = host
+
+    def send(self, data: bytes) -> None:
+        """Hand all bytes to the command, waiting while it does not read."""
+        rest = memoryview(data)
+        while rest:
+            try:
+                sent = self._channel.send(bytes(rest[: 1 << 15]))
+            except (paramiko.SSHException, EOFError, OSError) as error:
+                raise self._gone() from error
+            if sent == 0:
+                raise self._gone()
+            rest = rest[sent:]
+
+    def recv(self, nbytes: int) -> bytes:
+        """At least one and at most ``nbytes`` bytes of standard output; none at its end."""
+        return self._receive(self._channel.recv, nbytes)
+
+    def recv_stderr(self, nbytes: int) -> bytes:
+        """At least one and at most ``nbytes`` bytes of standard error; none at its end."""
+        return self._receive(self._channel.recv_stderr, nbytes)
+
+    def close_stdin(self) -> None:
+        """Let the command read end of file after what was sent."""
+        with contextlib.suppress(paramiko.SSHException, EOFError, OSError):
+            self._channel.shutdown_write()
+
+    def exit_status(self, timeout_s: float) -> int | None:
+        """The exit status; None if the command did not end in time, or left none."""
+        if not self._channel.status_event.wait(timeout_s):
+            return None
+        status: int = self._channel.exit_status
+        return None if status < 0 else status
+
+    def close(self) -> None:
+        """Give the command up; reads and writes that are waiting return."""
+        with contextlib.suppress(paramiko.SSHException, EOFError, OSError):
+            self._channel.close()
+
+    def _receive(self, receive: Callable[[int], bytes], nbytes: int) -> bytes:
+        try:
+            return receive(nbytes)
+        except (paramiko.SSHException, EOFError, OSError):
+            return b""
+
+    def _gone(self) -> Unreachable:
+        return Unreachable(
+            "the connection or the command on it ended",
+            host=self._host,
+            hint="See whether the host restarted, or its network changed.",
+        )
+
+
+def start_session(
+    stream: Any, settings: SshSettings, known_types: Sequence[str], deadline: Deadline
+) -> SshSession:
+    """A session after key exchange, its host key not yet judged and nobody logged in.
+
+    Args:
+        stream: A socket, or what `SshSession.open_tunnel` returned; closed on failure.
+        known_types: Types of host key to ask for first, since they can be checked.
+
+    Raises:
+        Unreachable: What answers does not speak ssh, not in time, or not in our dialects.
+    """
+    done = threading.Event()
+    try:
+        transport = paramiko.Transport(stream)
+        _choose_algorithms(transport, known_types)
+        transport.banner_timeout = transport.handshake_timeout = max(deadline.left(), 0.1)
+        transport.start_client(event=done)
+    except (paramiko.SSHException, EOFError, OSError) as error:
+        raise _no_session(settings, error) from error
+    session = SshSession(transport, settings.host)
+    done.wait(deadline.left())
+    if done.is_set() and transport.is_active():
+        return session
+    failure: BaseException | None = transport.get_exception()
+    session.close()
+    if not done.is_set():
+        failure = TimeoutError(f"no key exchange within {deadline.timeout_s:g} s")
+    raise _no_session(settings, failure) from failure
+
+
+def _choose_algorithms(transport: paramiko.Transport, known_types: Sequence[str]) -> None:
+    """Ask for host keys that can be checked first, and for the quickest key exchange."""
+    options = transport.get_security_options()
+    ordered = [name for name in known_types if name in _ALGORITHMS]
+    ordered += [name for name in _ALGORITHMS if name not in ordered]
+    wanted = [algorithm for name in ordered for algorithm in _ALGORITHMS[name]]
+    options.key_types = tuple(name for name in wanted if name in options.key_types)
+    options.kex = tuple(sorted(options.kex, key=lambda name: name != _FASTEST_KEX))
+
+
+def _no_session(settings: SshSettings, error: BaseException | None) -> Unreachable:
+    where = f"{settings.hostname} port {settings.port}"
+    if isinstance(error, paramiko.IncompatiblePeer):
+        return Unreachable(
+            f"{where} shares no algorithm with us ({error})",
+            host=settings.host,
+            hint="Update its ssh server.",
+        )
+    return Unreachable(
+        f"{where} was reached but no ssh session came about ({words_of(error)})",
+        host=settings.host,
+        hint=f"Is that port an ssh server, and does it take more connections? Try: ssh"
+        f" {settings.host} true",
+    )
+
+
+def words_of(error: BaseException | None) -> str:
+    """What an exception says, in words for a person."""
+    if isinstance(error, EOFError):
+        return "the connection was closed"
+    return str(error).strip() or type(error).__name__
