@@ -178,7 +178,7 @@ class UnexpectedOutput(ReportError):
 
 @dataclass(eq=False)
 class InconsistentReport(ReportError):
-    """Two probes of one host contradict each other."""
+    """Probes of one host contradict each other, or one contradicts itself."""
 
 
 @dataclass(eq=False)

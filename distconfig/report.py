@@ -3,8 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from uuid import UUID
+
+from distconfig.errors import ReportError
+from distconfig.port_interfaces import InterfaceSources
+from distconfig.probe_answers import ProbeAnswers
+from distconfig.probes import PROBES, is_wanted
+from distconfig.probes.computer_name import parse_computer_name
+from distconfig.probes.hardware import parse_hardware
+from distconfig.probes.hw_model import parse_hw_model
+from distconfig.probes.ibv_devices import parse_ibv_devices
+from distconfig.probes.ifconfig import InterfaceState, parse_ifconfig
+from distconfig.probes.ioreg_ports import parse_ioreg_ports
+from distconfig.probes.netstat import Route, parse_netstat
+from distconfig.probes.network_interfaces import parse_network_interfaces
+from distconfig.probes.networksetup_ports import parse_networksetup_ports
+from distconfig.probes.networksetup_services import parse_networksetup_services
+from distconfig.probes.rdma_ctl import parse_rdma_ctl
+from distconfig.probes.ssh_connection import parse_ssh_connection
+from distconfig.probes.sudo import SudoAbility, parse_sudo
+from distconfig.probes.sw_vers import parse_sw_vers
+from distconfig.probes.system_profiler import parse_system_profiler, parse_system_profiler_xml
+from distconfig.probes.thunderbolt_buses import Buses
+from distconfig.probes.uname import Uname, parse_uname
+from distconfig.receptacles import (
+    AmbiguousSighting,
+    PeerSighting,
+    Receptacle,
+    assemble_receptacles,
+)
+from distconfig.recording import HostRecording
 
 __all__ = [
     "AmbiguousSighting",
@@ -15,89 +43,8 @@ __all__ = [
     "Receptacle",
     "Route",
     "SudoAbility",
+    "assemble",
 ]
-
-
-@dataclass(frozen=True)
-class PeerSighting:
-    """A peer host seen through one receptacle.
-
-    Args:
-        domain_uuid: The peer's domain UUID, which is that of its receptacle at the other end.
-        model: The peer's model identifier, such as ``Mac15,14``; empty if not printed.
-        via: Names of the docks or displays passed on the way, nearest first.
-        offers_rdma: The peer advertises service 64087.
-    """
-
-    domain_uuid: UUID
-    model: str = ""
-    via: tuple[str, ...] = ()
-    offers_rdma: bool = False
-
-
-@dataclass(frozen=True)
-class Receptacle:
-    """One physical Thunderbolt socket.
-
-    Args:
-        label: macOS's number of it, a label and nothing more.
-        domain_uuid: The UUID of its domain; on Intel two receptacles share one.
-        interface: The BSD name, or None with the reason in ``interface_problem``.
-        is_connected: Something has a cable here; not necessarily a peer.
-        peers: Peers seen here. More than one only behind a dock.
-        devices: Names of docks, displays, drives attached here.
-        link_gbps: Speed of the trained link; None if idle or not printed.
-        ceiling_gbps: What the port can do, as far as known ("Up to").
-        place: Where it is on the case, if known: "back, second from left".
-        rdma_device: Its name in ``ibv_devices``, such as ``rdma_en2``.
-    """
-
-    label: str
-    domain_uuid: UUID
-    interface: str | None = None
-    interface_problem: str = ""
-    is_connected: bool = False
-    peers: tuple[PeerSighting, ...] = ()
-    devices: tuple[str, ...] = ()
-    link_gbps: int | None = None
-    ceiling_gbps: int | None = None
-    place: str = ""
-    rdma_device: str | None = None
-    switch_uid: str = ""
-
-    def __post_init__(self) -> None:
-        if self.interface is None and not self.interface_problem:
-            raise ValueError(f"receptacle {self.label} has neither interface nor problem")
-
-
-@dataclass(frozen=True)
-class AmbiguousSighting:
-    """A peer seen on an Intel controller that could be at either of its receptacles."""
-
-    sighting: PeerSighting
-    candidates: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class InterfaceState:
-    """One interface as ``ifconfig -a`` shows it.
-
-    Args:
-        is_active: ``status: active``; None when no status line was printed.
-        addresses: IPv4 addresses with their prefix, in printed order.
-        peer_addresses: Far ends of point-to-point interfaces.
-        members: Interfaces enslaved to this one, if it is a bridge.
-    """
-
-    name: str
-    is_up: bool
-    mtu: int
-    mac: str = ""
-    is_active: bool | None = None
-    addresses: tuple[IPv4Interface, ...] = ()
-    peer_addresses: tuple[IPv4Address, ...] = ()
-    members: tuple[str, ...] = ()
-    is_bridge: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,36 +54,6 @@ class Bridge:
     name: str
     is_up: bool
     members: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Route:
-    """One IPv4 route of ``netstat -rn``.
-
-    Args:
-        gateway: The next hop, or None when directly attached.
-        flags: As printed, such as ``UGScg``.
-    """
-
-    destination: IPv4Network
-    gateway: IPv4Address | None
-    interface: str
-    flags: str = ""
-
-
-@dataclass(frozen=True)
-class SudoAbility:
-    """What sudo allows without a password.
-
-    Args:
-        everything: ``sudo -n true`` succeeded.
-        listing: Output of ``sudo -n -l`` where it answered; empty otherwise.
-        problem: Why not, in sudo's own words; empty when everything is allowed.
-    """
-
-    everything: bool
-    listing: str = ""
-    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -150,11 +67,15 @@ class HostReport:
         receptacles: In ascending order of label (numeric labels first, as numbers).
         ambiguous: Sightings that could not be given to one receptacle.
         interfaces: In printed order.
+        hardware_ports: (name, interface) of every network port, in printed order.
+        services: (name, interface, is enabled) of every network service.
         ssh_connection: The four fields of ``$SSH_CONNECTION`` (client address, client
             port, server address, server port); empty without ssh.
         rdma_status: ``enabled``, ``disabled``, or empty when there is no ``rdma_ctl``.
         notes: Lines that were not understood and carried no fact we use.
         problems: Probes that were missing or not understood, in sentences for a person.
+        unread: Names of the probes whose facts are not known: missing, failed or not
+            understood. With ``ifconfig`` among them, no interfaces does not mean none.
     """
 
     host: str
@@ -174,6 +95,7 @@ class HostReport:
     rdma_status: str = ""
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         labels = [receptacle.label for receptacle in self.receptacles]
@@ -203,3 +125,95 @@ class HostReport:
     def interface(self, name: str) -> InterfaceState | None:
         """The state of an interface, or None if ``ifconfig`` did not list it."""
         return next((each for each in self.interfaces if each.name == name), None)
+
+
+def _read_buses(answers: ProbeAnswers) -> Buses:
+    xml = next(probe for probe in PROBES if probe.instead_of == "system_profiler")
+    if xml.name in answers.probes and is_wanted(xml, answers.probes):
+        return answers.require(xml.name, parse_system_profiler_xml)
+    return answers.require("system_profiler", parse_system_profiler)
+
+
+def _read_sudo(answers: ProbeAnswers) -> SudoAbility | None:
+    completed = answers.probes.get("sudo")
+    if completed is None:
+        answers.miss("sudo", "not recorded")
+        return None
+    return parse_sudo(completed, answers.probes.get("sudo_list")).value
+
+
+def _read_receptacles(
+    answers: ProbeAnswers, buses: Buses, sources: InterfaceSources
+) -> tuple[tuple[Receptacle, ...], tuple[AmbiguousSighting, ...]]:
+    try:
+        receptacles, ambiguous, problems = assemble_receptacles(buses.buses, sources)
+    except ReportError as error:
+        error.host = answers.host
+        raise
+    answers.problems += [*buses.problems, *problems]
+    return receptacles, ambiguous
+
+
+def _assemble_other(answers: ProbeAnswers, uname: Uname) -> HostReport:
+    return HostReport(
+        answers.host,
+        platform=uname.platform,
+        os_version=uname.release,
+        ssh_connection=answers.read("ssh_connection", parse_ssh_connection) or (),
+        notes=tuple(answers.notes),
+        problems=(f"{uname.platform} hosts are not supported yet; its ports were not read.",),
+        unread=tuple(answers.unread),
+    )
+
+
+def _assemble_mac(answers: ProbeAnswers, uname: Uname) -> HostReport:
+    buses = _read_buses(answers)
+    interfaces = answers.read("ifconfig", parse_ifconfig) or ()
+    ports = answers.read("networksetup_ports", parse_networksetup_ports) or ()
+    is_listed = "ifconfig" not in answers.unread
+    sources = InterfaceSources(
+        ioreg=answers.read("ioreg_ports", parse_ioreg_ports) or (),
+        hardware_ports=ports,
+        stored=answers.read("network_interfaces", parse_network_interfaces) or (),
+        rdma_devices=answers.read("ibv_devices", parse_ibv_devices) or (),
+        known_interfaces=frozenset(each.name for each in interfaces) if is_listed else None,
+    )
+    receptacles, ambiguous = _read_receptacles(answers, buses, sources)
+    services = answers.read("networksetup_services", parse_networksetup_services) or ()
+    return HostReport(
+        answers.host,
+        platform=uname.platform,
+        computer_name=answers.read("computer_name", parse_computer_name) or "",
+        model=answers.read("hw_model", parse_hw_model) or "",
+        os_version=answers.read("sw_vers", parse_sw_vers) or "",
+        hardware_uuid=answers.read("hardware", parse_hardware),
+        receptacles=receptacles,
+        ambiguous=ambiguous,
+        interfaces=interfaces,
+        routes=answers.read("netstat", parse_netstat) or (),
+        hardware_ports=tuple((port.name, port.device) for port in ports),
+        services=tuple((each.name, each.device, each.is_enabled) for each in services),
+        ssh_connection=answers.read("ssh_connection", parse_ssh_connection) or (),
+        sudo=_read_sudo(answers),
+        rdma_status=answers.read("rdma_ctl", parse_rdma_ctl) or "",
+        notes=tuple(answers.notes),
+        problems=tuple(answers.problems),
+        unread=tuple(answers.unread),
+    )
+
+
+def assemble(recording: HostRecording) -> HostReport:
+    """What a host's answers mean, put together.
+
+    A probe that is missing or not understood costs only its facts and is named
+    in ``problems``; without `uname`, or without `system_profiler` on macOS,
+    nothing can be said. A host that is no Mac has a report without ports.
+
+    Raises:
+        ReportError: One of those two did not answer, or was not understood.
+    """
+    answers = ProbeAnswers(recording)
+    uname = answers.require("uname", parse_uname)
+    if uname.platform != "Darwin":
+        return _assemble_other(answers, uname)
+    return _assemble_mac(answers, uname)

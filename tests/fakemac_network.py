@@ -204,7 +204,7 @@ def _radio_interfaces(mac: Mac) -> list[Interface]:
 
 def _nic_interface(nic: Nic) -> Interface:
     if not nic.mac:
-        return Interface(nic.interface, _TUNNEL, 1380, addresses=nic.addresses, has_nd6=False)
+        return Interface(nic.interface, _TUNNEL, 1380, addresses=nic.addresses)
     return Interface(
         nic.interface,
         options=_ADAPTER_OPTIONS,

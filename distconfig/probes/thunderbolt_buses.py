@@ -39,7 +39,7 @@ _LABEL = re.compile(r"[A-Za-z0-9._-]{1,16}")
 _SPEED = re.compile(r"(?P<ceiling>Up to )?(?P<gbps>[0-9]{1,4}) Gb/s( x[0-9])?")
 _SWITCH_UID = re.compile(r"0x[0-9A-Fa-f]{1,16}")
 _ROUTE = re.compile(r"[0-9A-Fa-f]{1,16}")
-_TAGS = ("receptacle_1_tag", "receptacle_2_tag")
+_TAG = re.compile(r"receptacle_(?P<number>[0-9])_tag")
 _TAG_OF_HOP = {1: 1, 3: 2}
 _STATUSES = {"receptacle_connected": True, "receptacle_no_devices_connected": False}
 
@@ -61,7 +61,7 @@ class BusReceptacle:
 
     Args:
         tag: 1 or 2, the number in the name of its key; not that of the receptacle.
-        label: The number that macOS gives the receptacle.
+        label: The number that macOS gives the receptacle; empty if it gives none.
         is_connected: Something is plugged in; None if the status is missing or unknown.
     """
 
@@ -143,13 +143,12 @@ class _Reader:
     def note_unknown_keys(self, value: dict[str, Any], known: re.Pattern[str], at: str) -> None:
         self.notes.extend(f"{at}.{key[:40]}" for key in value if not known.fullmatch(key))
 
-    def receptacle(self, tag: dict[str, Any], number: int, at: str) -> BusReceptacle | None:
+    def receptacle(self, tag: dict[str, Any], number: int, at: str) -> BusReceptacle:
         self.note_unknown_keys(tag, _TAG_KEY, at)
-        label = tag.get("receptacle_id_key")
-        if label is None:
+        label = _text(tag, "receptacle_id_key", at)
+        if "receptacle_id_key" not in tag:
             self.problems.append(f"{at} does not say which port it is; it was left out.")
-            return None
-        if not isinstance(label, str) or not _LABEL.fullmatch(label):
+        elif not _LABEL.fullmatch(label):
             raise misunderstood("not the number of a receptacle", f"{at}.receptacle_id_key")
         status = tag.get("receptacle_status_key")
         is_connected = _STATUSES.get(status) if isinstance(status, str) else None
@@ -172,14 +171,12 @@ class _Reader:
             return None
         domain_uuid = parse_uuid(_text(entry, "domain_uuid_key", at), f"{at}.domain_uuid_key")
         receptacles = [
-            self.receptacle(_dictionary(entry[key], f"{at}.{key}"), number, f"{at}.{key}")
-            for number, key in enumerate(_TAGS, 1)
-            if key in entry
+            self.receptacle(tag, number, f"{at}.{key}") for key, number, tag in _tags(entry, at)
         ]
         attached = list(_walk_items(entry, at))
         return Bus(
             domain_uuid,
-            tuple(each for each in receptacles if each is not None),
+            tuple(receptacles),
             tuple(each for each in attached if isinstance(each, AttachedPeer)),
             tuple(each for each in attached if isinstance(each, AttachedDevice)),
             self.switch_uid(entry, at),
@@ -211,6 +208,16 @@ def _text(entry: dict[str, Any], key: str, at: str) -> str:
     if not isinstance(value, str):
         raise misunderstood(f"a text was expected, not {type(value).__name__}", f"{at}.{key}")
     return value.encode("utf-8", "replace").decode()  # JSON may hold half of a surrogate pair
+
+
+def _tags(bus: dict[str, Any], at: str) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Key, number and value of each receptacle; one that is not named as such has number 0."""
+    for key, value in bus.items():
+        named = _TAG.fullmatch(key)
+        if named is not None:
+            yield key, int(named["number"]), _dictionary(value, f"{at}.{key}")
+        elif isinstance(value, dict) and "receptacle_id_key" in value:
+            yield key, 0, value
 
 
 def _tag_of_route(item: dict[str, Any], at: str) -> int | None:
@@ -267,7 +274,4 @@ def parse_buses(listed: Any, at: str) -> Parsed[Buses]:
     reader = _Reader()
     found = [reader.bus(value, f"{at}[{place}]") for place, value in enumerate(listed)]
     buses = tuple(bus for bus in found if bus is not None)
-    labels = [each.label for bus in buses for each in bus.receptacles]
-    if len(set(labels)) != len(labels):
-        raise misunderstood(f"two receptacles have one number: {', '.join(labels)}", at)
     return Parsed(Buses(buses, tuple(reader.problems)), tuple(reader.notes))
