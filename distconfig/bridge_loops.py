@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 import networkx as nx
 
-from distconfig.topology import Cable, Topology
+from distconfig.topology import Topology
 
 __all__ = ["BridgeLoop", "bridges_of_ports", "find_bridge_loops"]
 
@@ -15,17 +15,10 @@ __all__ = ["BridgeLoop", "bridges_of_ports", "find_bridge_loops"]
 Membership = Mapping[tuple[str, str], str]
 
 
-@dataclass(frozen=True)
-class BridgeLoop:
-    """Three or more bridges joined in a cycle by cables between their members.
+#: Three or more bridges in a cycle of cables, each as (host, bridge), in the order of the hosts.
+BridgeLoop = tuple[tuple[str, str], ...]
 
-    Args:
-        bridges: (host, bridge), in the order of the hosts given.
-        ports: (host, interface) of both ends of every cable in the loop.
-    """
-
-    bridges: tuple[tuple[str, str], ...]
-    ports: frozenset[tuple[str, str]]
+_ELSEWHERE = ("", "")
 
 
 def bridges_of_ports(topology: Topology, *, only_up: bool = True) -> dict[tuple[str, str], str]:
@@ -43,33 +36,33 @@ def bridges_of_ports(topology: Topology, *, only_up: bool = True) -> dict[tuple[
     }
 
 
-def find_bridge_loops(topology: Topology, membership: Membership) -> tuple[BridgeLoop, ...]:
+def find_bridge_loops(
+    topology: Topology, membership: Membership, *, suspects: Iterable[tuple[str, str]] = ()
+) -> tuple[BridgeLoop, ...]:
     """The loops that arise when these interfaces are members of these bridges, all up.
 
     Parallel cables between two bridges are not counted: they did no harm in
     the field (exo-explore/exo pull request 1222), a cycle of three does.
+
+    Args:
+        suspects: Ports cabled to machines nobody asked, which may all be one bridged
+            network; a second way into it is taken for a loop.
     """
     graph = nx.Graph()
-    cables: dict[frozenset[tuple[str, str]], list[Cable]] = {}
+    ways_out: Counter[tuple[str, str]] = Counter()
     for cable in topology.usable_cables:
         ends = [(end.host, membership.get((end.host, end.interface), "")) for end in cable.ends]
         if all(bridge for _, bridge in ends):
             graph.add_edge(*ends)
-            cables.setdefault(frozenset(ends), []).append(cable)
+    for host, interface in suspects:
+        if bridge := membership.get((host, interface)):
+            graph.add_edge((host, bridge), _ELSEWHERE)
+            ways_out[host, bridge] += 1
     position = {host: index for index, host in enumerate(topology.hosts)}
-    loops = []
-    for edges in nx.biconnected_component_edges(graph):
-        edges = list(edges)
-        if len(edges) < 3:
-            continue
-        bridges = sorted(
-            {node for edge in edges for node in edge}, key=lambda n: (position[n[0]], n[1])
-        )
-        ports = {
-            (end.host, end.interface)
-            for edge in edges
-            for cable in cables[frozenset(edge)]
-            for end in cable.ends
-        }
-        loops.append(BridgeLoop(tuple(bridges), frozenset(ports)))
-    return tuple(sorted(loops, key=lambda loop: [position[host] for host, _ in loop.bridges]))
+    components = [set(nodes) for nodes in nx.biconnected_components(graph) if len(nodes) > 2]
+    components += [{node} for node, ways in ways_out.items() if ways > 1]
+    loops = [
+        tuple(sorted(nodes - {_ELSEWHERE}, key=lambda node: (position[node[0]], node[1])))
+        for nodes in components
+    ]
+    return tuple(sorted(loops, key=lambda loop: [position[host] for host, _ in loop]))

@@ -7,6 +7,8 @@ Their meaning follows ``ifconfig.c`` and ``route.c`` of Apple's network_cmds:
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Interface
 
 __all__ = [
@@ -17,6 +19,7 @@ __all__ = [
     "configure_port",
     "delete_route",
     "hand_to_dhcp",
+    "is_known",
     "leave_bridge",
     "query_route",
     "rejoin_bridge",
@@ -31,6 +34,15 @@ Argv = tuple[str, ...]
 _IFCONFIG = "/sbin/ifconfig"
 _ROUTE = "/sbin/route"
 _IPCONFIG = "/usr/sbin/ipconfig"
+
+_NAME = "[A-Za-z][A-Za-z0-9]{0,14}"
+_IP = "[0-9]{1,3}(?:[.][0-9]{1,3}){3}"
+_KNOWN = re.compile(
+    f"{_IFCONFIG} {_NAME} (?:(?:deletem|addm) {_NAME}|up|down|inet {_IP} -alias)"
+    f"|{_IFCONFIG} {_NAME}(?: inet {_IP} netmask {_IP}(?: alias)?)?(?: mtu [0-9]{{1,5}})?(?: up)?"
+    f"|{_IPCONFIG} set {_NAME} DHCP"
+    f"|{_ROUTE} -n (?:add|change|delete) -host {_IP} (?:-interface {_NAME}|{_IP})"
+)
 
 
 def leave_bridge(bridge: str, interface: str) -> Argv:
@@ -124,3 +136,15 @@ def change_route(peer: IPv4Address, interface: str, gateway: IPv4Address | None 
 def delete_route(peer: IPv4Address, interface: str) -> Argv:
     """Forget the route to one address through an interface."""
     return (_ROUTE, "-n", "delete", "-host", str(peer), "-interface", interface)
+
+
+def is_known(argv: Sequence[str]) -> bool:
+    """Whether the command is one that a function of this module makes.
+
+    Example:
+        >>> is_known(("/sbin/ifconfig", "bridge0", "addm", "en2"))
+        True
+        >>> is_known(("/sbin/ifconfig", "en2;reboot", "up"))
+        False
+    """
+    return not any(" " in word for word in argv) and bool(_KNOWN.fullmatch(" ".join(argv)))

@@ -80,12 +80,12 @@ def _loop_warnings(topology: Topology) -> dict[str, tuple[str, ...]]:
     """For every host in a loop of bridges that are up, the sentence that says so."""
     warnings: dict[str, tuple[str, ...]] = {}
     for loop in find_bridge_loops(topology, bridges_of_ports(topology)):
-        names = ", ".join(f"{bridge} of {host}" for host, bridge in loop.bridges)
+        names = ", ".join(f"{bridge} of {host}" for host, bridge in loop)
         text = (
             f"Cables between {names} close a loop, in which packets circle for ever "
             "and can take the whole network down. The setup takes the ports out of the bridges."
         )
-        for host, _ in loop.bridges:
+        for host, _ in loop:
             warnings[host] = (*warnings.get(host, ()), text)
     return warnings
 
@@ -119,7 +119,7 @@ class _HostPlanner:
             tuple(refused.values()),
             (*warnings, *self.warnings),
             goals,
-            tuple(goal.cable for goal in self.goals if goal.interface in refused),
+            tuple(goal for goal in self.goals if goal.interface in refused),
             before,
             self.report.hardware_uuid,
         )

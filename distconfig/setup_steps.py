@@ -73,7 +73,7 @@ class SetupScript:
         refused: Ports left alone, each with the reason, in sentences.
         warnings: What the person should know before running it.
         goals: One per cable end of this host that is set up, already or by the steps.
-        refused_cables: The cables whose end in this host was refused.
+        refused_goals: The cable ends of this host that were to be set up and were refused.
         before: State of every interface the steps touch, bridges included.
         hardware_uuid: Identity of the machine, under which its journal is kept.
     """
@@ -83,7 +83,7 @@ class SetupScript:
     refused: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     goals: tuple[EndGoal, ...] = ()
-    refused_cables: tuple[Cable, ...] = ()
+    refused_goals: tuple[EndGoal, ...] = ()
     before: tuple[InterfaceState, ...] = ()
     hardware_uuid: UUID | None = None
 
