@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from distconfig.errors import ApplyError, DistconfigError, VerifyError
-from distconfig.script_answers import HostAnswer
 from distconfig.host_round import Result, run_round
 from distconfig.host_scripts import render_apply, render_commit, render_undo
 from distconfig.journal import JournalFile, open_journal
+from distconfig.script_answers import HostAnswer
 from distconfig.setup_check import check_setup
 from distconfig.setup_steps import EndGoal, SetupScript
 from distconfig.setup_text import render_command

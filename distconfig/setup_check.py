@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from distconfig.errors import ApplyError
-from distconfig.script_answers import HostAnswer
 from distconfig.host_round import Result, run_round
 from distconfig.host_scripts import render_check
+from distconfig.script_answers import HostAnswer
 from distconfig.setup_steps import SetupScript
 from distconfig.setup_text import render_command
 from distconfig.shell import Shell

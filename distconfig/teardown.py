@@ -7,11 +7,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from distconfig.script_answers import HostAnswer
 from distconfig.host_round import Result, run_round
 from distconfig.host_scripts import render_check, render_undo
 from distconfig.journal import Journal, JournalFile, open_journal
 from distconfig.mac_commands import Argv
+from distconfig.script_answers import HostAnswer
 from distconfig.setup_check import find_denied
 from distconfig.setup_text import render_command
 from distconfig.shell import Shell
