@@ -33,7 +33,7 @@ from tests.simulated_macs.simulated import (
     start_lab,
 )
 
-_FOLDER = Path("/tmp/simulated-macs")
+_FOLDER = Path(os.environ.get("SIMULATED_MACS", "/tmp/simulated-macs"))
 
 
 def _up(shape: str) -> None:
@@ -78,7 +78,7 @@ def _run(macs: SimulatedMacs, words: Sequence[str]) -> None:
 def _shell(macs: SimulatedMacs, name: str) -> None:
     if name == "operator":
         _run(macs, ["/bin/bash", "-i"])
-    with macs[name].popen([macs[name].mac.shell, "-i"]) as process:
+    with macs[name].popen([macs[name].mac.login_shell, "-i"]) as process:
         raise SystemExit(process.wait())
 
 

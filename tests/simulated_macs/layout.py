@@ -76,7 +76,7 @@ class Mac:
         addresses: interface -> addresses in CIDR notation, kept across reboots as a network
             service would; of a port they mean that the port is not in the bridge.
         routes: Words after ``ip route add``, kept across reboots.
-        shell: The login shell of the user.
+        login_shell: The login shell of the user.
         banner: Printed by the login shell's start-up before any command runs.
         put_back_every_s: configd returns freed ports to the automatic bridge at random times,
             on average this many seconds apart; 0 for never.
@@ -92,7 +92,7 @@ class Mac:
     addresses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     routes: tuple[str, ...] = ()
     vpn: Vpn | None = None
-    shell: str = "/bin/sh"
+    login_shell: str = "/bin/sh"
     banner: str = ""
     put_back_every_s: float = 0.0
     rdma: bool = False

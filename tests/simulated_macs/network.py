@@ -16,7 +16,11 @@ from typing import Any
 
 from tests.simulated_macs.layout import Mac
 
-__all__ = ["Link", "Network", "NetworkRefusal", "quieten_network", "run_ip"]
+__all__ = ["MAX_MTU", "Link", "Network", "NetworkRefusal", "quieten_network", "run_ip"]
+
+
+MAX_MTU = 9000
+"""The largest packet that a simulated Thunderbolt port takes; of real ones it is not known."""
 
 
 class NetworkRefusal(Exception):
@@ -169,8 +173,10 @@ class Network:
 
         A real bridge of macOS relays them, for ever if the cables close a cycle of three
         or more Macs; on one machine that would be a storm in the kernel of everybody.
+        What arrives for an address of a port is dropped (Linux would take it).
         """
         run_ip("link", "add", name, "address", ether, "type", "bridge", "mcast_snooping", "0")
+        Path(f"/proc/sys/net/ipv4/conf/{name}/rp_filter").write_text("1")
         self.bridges[name] = Bridge(is_up=False)
 
     def destroy_bridge(self, name: str) -> None:

@@ -104,7 +104,7 @@ def _write_accounts(etc: Path, mac: Mac) -> None:
         "root:*:0:0:System Administrator:/var/root:/bin/sh\n"
         "sshd:*:75:75:sshd Privilege separation:/var/empty:/usr/bin/false\n"
         "nobody:*:65534:65534:Unprivileged User:/var/empty:/usr/bin/false\n"
-        f"{mac.user}:*:{USER_ID}:{STAFF}:{mac.user}:/Users/{mac.user}:{mac.shell}\n"
+        f"{mac.user}:*:{USER_ID}:{STAFF}:{mac.user}:/Users/{mac.user}:{mac.login_shell}\n"
     )
     (etc / "group").write_text(
         f"wheel:*:0:root\nstaff:*:{STAFF}:root\nadmin:*:80:{mac.user}\nsshd:*:75:\n"

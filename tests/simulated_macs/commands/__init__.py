@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tests.simulated_macs.commands.answers import Answer, Caller
 from tests.simulated_macs.commands.identity import answer_identity
 from tests.simulated_macs.commands.ifconfig import ifconfig
+from tests.simulated_macs.commands.nc import nc
 from tests.simulated_macs.commands.ping import ping
 from tests.simulated_macs.commands.routing import arp, netstat, route
 from tests.simulated_macs.commands.services import ipconfig, networksetup
@@ -32,9 +33,9 @@ _COMMANDS: dict[str, Callable[[Host, list[str], Caller], Answer]] = {
 
 
 def answer(host: Host, name: str, args: list[str], caller: Caller) -> Answer:
-    """Run one fake command; those that read or change the network run one at a time."""
-    if name == "ping":
-        return ping(args)
+    """Run one fake command; those that read or change this host run one at a time."""
+    if name in ("ping", "nc"):
+        return {"ping": ping, "nc": nc}[name](args)
     with host.lock:
         if name in _COMMANDS:
             return _COMMANDS[name](host, args, caller)

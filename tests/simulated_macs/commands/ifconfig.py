@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 
 from tests.macos_output import render_ifconfig
 from tests.simulated_macs.commands.answers import Answer, Caller
-from tests.simulated_macs.network import Network, NetworkRefusal
+from tests.simulated_macs.network import MAX_MTU, Network, NetworkRefusal
 from tests.simulated_macs.portrait import live_interfaces, portray
 
 if TYPE_CHECKING:
     from tests.simulated_macs.helper import Host
 
 __all__ = ["ifconfig"]
-
-_MAX_MTU = 9000
 
 
 class _Failure(Exception):
@@ -166,7 +164,7 @@ def _remove_first_address(network: Network, name: str) -> None:
 
 
 def _set_mtu(network: Network, name: str, value: str) -> None:
-    if not value.isdecimal() or not 72 <= int(value) <= _MAX_MTU:
+    if not value.isdecimal() or not 72 <= int(value) <= MAX_MTU:
         raise _Failure("ioctl (set mtu): Invalid argument")
     _try("ioctl (set mtu)", lambda: network.set_mtu(name, int(value)))
 

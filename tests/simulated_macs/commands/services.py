@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tests.fakemac_network import hardware_ports, service_list
 from tests.macos_output import render_networksetup_ports, render_networksetup_services
 from tests.simulated_macs.commands.answers import Answer, Caller
+from tests.simulated_macs.network import MAX_MTU
 from tests.simulated_macs.portrait import portray
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def networksetup(host: Host, args: list[str], _caller: Caller) -> Answer:
             text = f"{args[1]} is not a recognized network service.\n** Error: The parameters were"
             return Answer(4, f"{text} not valid.\n")
         return Answer(0, "Enabled\n")
+    if verb == "-listvalidMTUrange" and len(args) == 2:
+        return Answer(0, f"Valid MTU Range: 1280-{MAX_MTU}\n")
     return Answer(4, f"networksetup: the simulation does not know: {args}\n")
 
 
