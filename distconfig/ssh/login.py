@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
+import io
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import paramiko
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from distconfig.deadline import Deadline
 from distconfig.errors import AuthenticationFailed
@@ -21,22 +23,124 @@ from distconfig.ssh_config import SshSettings
 __all__ = ["login"]
 
 
-_NO_KEY = (
-    OSError,
-    ValueError,
-    UnsupportedAlgorithm,
-    paramiko.SSHException,
-    paramiko.pkey.UnknownKeyType,
-)
+_KEY_KINDS = {
+    ed25519.Ed25519PrivateKey: paramiko.Ed25519Key,
+    rsa.RSAPrivateKey: paramiko.RSAKey,
+    ec.EllipticCurvePrivateKey: paramiko.ECDSAKey,
+}
+_NO_KEY = (OSError, ValueError, UnsupportedAlgorithm, paramiko.SSHException)
 
 
-@dataclass
-class _Attempts:
-    """What was tried to log in, for the person who has to find out why it failed."""
+def login(session: SshSession, settings: SshSettings, deadline: Deadline) -> None:
+    """Log in with the agent's keys and the key files, in OpenSSH's order.
 
-    tried: list[str] = field(default_factory=list)
-    locked: list[str] = field(default_factory=list)
-    allowed: tuple[str, ...] = ()
+    Raises:
+        AuthenticationFailed: The host took none of them, or ended the connection.
+    """
+    agent = _open_agent(settings, deadline)
+    attempt = _Login(session.transport, settings, deadline)
+    try:
+        if not attempt.succeeds(agent):
+            raise attempt.refusal("")
+    except (EOFError, OSError, paramiko.SSHException) as error:
+        late = f"; no answer within {deadline.timeout_s:g} s"
+        raise attempt.refusal(
+            late if deadline.has_passed else "; then the host ended the connection"
+        ) from error
+    finally:
+        if agent is not None:
+            agent.close()
+
+
+class _Login:
+    """One login, and what was tried, for the person who has to find out why it failed."""
+
+    def __init__(
+        self, transport: paramiko.Transport, settings: SshSettings, deadline: Deadline
+    ) -> None:
+        self._transport = transport
+        self._settings = settings
+        self._deadline = deadline
+        self._tried: list[str] = []
+        self._locked: list[str] = []
+        self._allowed: tuple[str, ...] = ()
+
+    def succeeds(self, agent: SshAgent | None) -> bool:
+        """Whether the host lets us in, without a key or with one of those there are."""
+        user = self._settings.user
+        if self._takes(lambda: self._transport.auth_none(user)):
+            return True
+        for label, key in self._keys(agent):
+            if self._allowed and "publickey" not in self._allowed:
+                return False
+            self._tried.append(label)
+            if self._takes(partial(self._transport.auth_publickey, user, key)):
+                return True
+        return False
+
+    def _takes(self, authenticate: Callable[[], list[str]]) -> bool:
+        """Whether that was enough; keeps what else the host would take."""
+        self._transport.auth_timeout = self._deadline.left()
+        try:
+            self._allowed = tuple(authenticate())
+        except paramiko.BadAuthenticationType as error:
+            self._allowed = tuple(error.allowed_types)
+            return False
+        except paramiko.AuthenticationException:
+            if not self._transport.is_active() or self._deadline.has_passed:
+                raise
+            return False
+        return not self._allowed
+
+    def _keys(self, agent: SshAgent | None) -> Iterator[tuple[str, Any]]:
+        """Keys, a label each: agent keys that the configuration names, other ones, then files."""
+        held = _held_by(agent)
+        files = [Path(name).expanduser() for name in self._settings.identity_files]
+        public = {path: _read_public_half(path) for path in files}
+        named = [blob for path in files if (blob := public[path]) in held and blob is not None]
+        others = [blob for blob in held if blob not in named]
+        for blob in named + ([] if self._settings.identities_only else others):
+            yield held[blob]
+        for path in files:
+            if public[path] not in held and (key := self._load(path)) is not None:
+                yield str(path), key
+
+    def _load(self, path: Path) -> paramiko.PKey | None:
+        """The key in a file; None if there is none that can be used without asking."""
+        try:
+            return _read_key(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except TypeError:  # cryptography's way to say that a passphrase is missing
+            self._locked.append(str(path))
+        except _NO_KEY as error:
+            self._tried.append(f"{path} (not read: {words_of(error)})")
+        return None
+
+    def refusal(self, ending: str) -> AuthenticationFailed:
+        """The error that says what was tried and what to do."""
+        host = self._settings.host
+        tried = ", ".join(self._tried) or "no key: none in the agent and no key file"
+        hints = [f"Try: ssh -o BatchMode=yes {host} true"]
+        hints += [
+            f"{path} has a passphrase; put it in the agent with: ssh-add {path}"
+            for path in self._locked
+        ]
+        if self._allowed and "publickey" not in self._allowed:
+            hints.append(f"It offers only {', '.join(self._allowed)}; allow keys there")
+        elif ending and len(self._tried) > 1:
+            hints.append(
+                "If these are too many, name the right one with IdentityFile and"
+                f" IdentitiesOnly yes for {host} in ~/.ssh/config"
+            )
+        elif not self._locked:
+            hints.append(f"Put a key on it with: ssh-copy-id {host}")
+        hints.append("A Mac lets in only users listed under Sharing > Remote Login")
+        return AuthenticationFailed(
+            f"the login as {self._settings.user} was refused (tried {tried}{ending})",
+            host=host,
+            hint=". ".join(hints) + ".",
+        )
 
 
 class _AgentKey:
@@ -62,63 +166,6 @@ class _AgentKey:
             return b""
 
 
-def login(session: SshSession, settings: SshSettings, deadline: Deadline) -> None:
-    """Log in with the agent's keys and the key files, in OpenSSH's order; never ask anybody.
-
-    Raises:
-        AuthenticationFailed: The host took none of them.
-        Unreachable: The connection ended, or the deadline passed.
-    """
-    attempts = _Attempts()
-    transport = session.transport
-    agent = _open_agent(settings, deadline)
-    try:
-        if _try_without_key(transport, settings, deadline, attempts):
-            return
-        for label, key in _keys(settings, agent, attempts):
-            attempts.tried.append(label)
-            if _try_key(transport, settings, key, deadline, attempts):
-                return
-    except (EOFError, OSError, paramiko.SSHException) as error:
-        raise _refused(settings, attempts, f"; {words_of(error)}") from error
-    finally:
-        if agent is not None:
-            agent.close()
-    raise _refused(settings, attempts, "")
-
-
-def _try_without_key(
-    transport: paramiko.Transport, settings: SshSettings, deadline: Deadline, attempts: _Attempts
-) -> bool:
-    transport.auth_timeout = deadline.left()
-    try:
-        return not transport.auth_none(settings.user)
-    except paramiko.BadAuthenticationType as error:
-        attempts.allowed = tuple(error.allowed_types)
-        return False
-
-
-def _try_key(
-    transport: paramiko.Transport,
-    settings: SshSettings,
-    key: Any,
-    deadline: Deadline,
-    attempts: _Attempts,
-) -> bool:
-    transport.auth_timeout = deadline.left()
-    try:
-        more = transport.auth_publickey(settings.user, key)
-    except paramiko.BadAuthenticationType as error:
-        attempts.allowed = tuple(error.allowed_types)
-        return False
-    except paramiko.AuthenticationException:
-        if not transport.is_active() or deadline.has_passed:
-            raise
-        return False
-    attempts.allowed = tuple(more)
-    return not more
-
-
 def _open_agent(settings: SshSettings, deadline: Deadline) -> SshAgent | None:
     path = settings.identity_agent
     if path == "none":
@@ -135,25 +182,18 @@ def _open_agent(settings: SshSettings, deadline: Deadline) -> SshAgent | None:
         return None
 
 
-def _keys(
-    settings: SshSettings, agent: SshAgent | None, attempts: _Attempts
-) -> Iterator[tuple[str, Any]]:
-    """Keys with a label each: agent keys named by the configuration, other agent keys, files."""
-    held: dict[bytes, tuple[str, _AgentKey]] = {}
-    if agent is not None:
-        with contextlib.suppress(OSError):
-            for each in agent.identities():
-                label = f"agent key {each.comment or each.type}"
-                held[each.blob] = (label, _AgentKey(agent, each))
-    files = [Path(name).expanduser() for name in settings.identity_files]
-    public = {path: _read_public_half(path) for path in files}
-    named = [blob for path in files if (blob := public[path]) in held and blob is not None]
-    others = [blob for blob in held if blob not in named]
-    for blob in named + ([] if settings.identities_only else others):
-        yield held[blob]
-    for path in files:
-        if public[path] not in held and (key := _load_key(path, attempts)) is not None:
-            yield str(path), key
+def _held_by(agent: SshAgent | None) -> dict[bytes, tuple[str, _AgentKey]]:
+    """The agent's keys by their public half."""
+    if agent is None:
+        return {}
+    try:
+        identities = agent.identities()
+    except OSError:
+        return {}
+    return {
+        each.blob: (f"agent key {each.comment or each.type}", _AgentKey(agent, each))
+        for each in identities
+    }
 
 
 def _read_public_half(path: Path) -> bytes | None:
@@ -164,32 +204,24 @@ def _read_public_half(path: Path) -> bytes | None:
         return None
 
 
-def _load_key(path: Path, attempts: _Attempts) -> Any:
-    """The key in a file; None if there is none that can be used without asking."""
+def _read_key(path: Path) -> paramiko.PKey:
+    """The private key in any format OpenSSH writes, with its certificate if there is one."""
+    content = path.read_bytes()
+    private: Any
     try:
-        return paramiko.PKey.from_path(path)
-    except FileNotFoundError:
-        return None
-    except (paramiko.PasswordRequiredException, TypeError):
-        attempts.locked.append(str(path))
-    except _NO_KEY as error:
-        attempts.tried.append(f"{path} (not read: {words_of(error)})")
-    return None
-
-
-def _refused(settings: SshSettings, attempts: _Attempts, reason: str) -> AuthenticationFailed:
-    user = settings.user or "you"
-    tried = ", ".join(attempts.tried) or "no key: none in the agent and no key file"
-    hints = [f"Try: ssh -o BatchMode=yes {settings.host} true"]
-    for path in attempts.locked:
-        hints.append(f"{path} has a passphrase; put it in the agent with: ssh-add {path}")
-    if attempts.allowed and "publickey" not in attempts.allowed:
-        hints.append(f"It offers only {', '.join(attempts.allowed)}; allow keys there.")
-    elif not attempts.locked:
-        hints.append(f"Put a key on it with: ssh-copy-id {settings.host}")
-    hints.append("A Mac lets in only users listed under Sharing > Remote Login.")
-    return AuthenticationFailed(
-        f"the login as {user} was refused (tried {tried}{reason})",
-        host=settings.host,
-        hint=". ".join(hint.rstrip(".") for hint in hints) + ".",
-    )
+        private = serialization.load_ssh_private_key(content, None)
+    except ValueError:
+        private = serialization.load_pem_private_key(content, None)
+    text = private.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.OpenSSH,
+        serialization.NoEncryption(),
+    ).decode()
+    kind = next((kind for kind, made in _KEY_KINDS.items() if isinstance(private, kind)), None)
+    if kind is None:
+        raise ValueError(f"{type(private).__name__} is not supported")
+    key = _KEY_KINDS[kind].from_private_key(io.StringIO(text))
+    certificate = Path(f"{path}-cert.pub")
+    if certificate.exists():
+        key.load_certificate(str(certificate))
+    return key

@@ -202,6 +202,8 @@ def _no_session(settings: SshSettings, error: BaseException | None) -> Unreachab
 
 def words_of(error: BaseException | None) -> str:
     """What an exception says, in words for a person."""
-    if isinstance(error, EOFError):
+    if error is not None and "protocol banner" in str(error):
+        error = error.__context__ or error  # paramiko hides why the greeting did not come
+    if isinstance(error, (EOFError, ConnectionError)):
         return "the connection was closed"
     return str(error).strip() or type(error).__name__

@@ -159,8 +159,9 @@ class Farm:
         name: str,
         *,
         files: Mapping[str, str] | None = None,
-        shell: str = "/bin/sh",
+        login_shell: str = "/bin/sh",
         key_type: str = "ed25519",
+        second_key_type: str = "",
         sshd: str = "",
         options: Mapping[str, str] | None = None,
         is_known: bool = True,
@@ -169,8 +170,9 @@ class Farm:
 
         Args:
             files: Absolute path on the host to content; all are executable.
-            shell: Login shell of its users.
-            sshd: More lines for its sshd_config.
+            login_shell: Of its users.
+            second_key_type: Of one more host key, ``host_key_2`` in its folder.
+            sshd: Lines for its sshd_config, which win over the farm's.
             options: More settings for it in the client's configuration.
             is_known: Its host key is put in the client's known_hosts.
         """
@@ -182,9 +184,9 @@ class Farm:
         host = FarmHost(name, address, port, folder, folder / "host_key", None, dict(options or {}))
         make_key(host.host_key, key_type)
         lines = [
+            sshd,  # sshd takes the first value it finds
             f"ListenAddress {address}",
             f"Port {port}",
-            "HostKey /etc/farm_host_key",
             "AuthorizedKeysFile /etc/farm_authorized_keys",
             "PermitRootLogin prohibit-password",
             "PasswordAuthentication no",
@@ -194,14 +196,18 @@ class Farm:
             "PidFile none",
             "LogLevel VERBOSE",
             "MaxStartups 10:100:10",
-            sshd,
         ]
+        secret = {"/etc/farm_host_key": host.host_key.read_text()}
+        if second_key_type:
+            make_key(folder / "host_key_2", second_key_type)
+            secret["/etc/farm_host_key_2"] = (folder / "host_key_2").read_text()
+        lines += [f"HostKey {path}" for path in secret]
         written = {
             "/etc/farm_sshd_config": "\n".join(lines) + "\n",
-            "/etc/farm_host_key": host.host_key.read_text(),
             "/etc/farm_authorized_keys": Path(f"{self.identity}.pub").read_text(),
-            "/etc/passwd": _passwd(shell),
+            "/etc/passwd": _passwd(login_shell),
             **(files or {}),
+            **secret,
         }
         for path, content in written.items():
             target = folder / "files" / path.lstrip("/")
@@ -209,7 +215,7 @@ class Farm:
             target = folder / "files" / str(Path(path).parent.resolve()).lstrip("/") / target.name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(content)
-            target.chmod(0o600 if path == "/etc/farm_host_key" else 0o755)
+            target.chmod(0o600 if path in secret else 0o755)
         self.hosts[name] = host
         self.start(host)
         if is_known:
@@ -220,9 +226,9 @@ class Farm:
     def start(self, host: FarmHost) -> None:
         """Run the host's sshd and wait until it answers."""
         with (host.folder / "sshd.log").open("ab") as log:
+            namespaces = ("unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--")
             host.process = subprocess.Popen(
-                ["unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--"]
-                + ["/bin/sh", "-c", _BOOT, "boot", str(host.folder)],
+                [*namespaces, "/bin/sh", "-c", _BOOT, "boot", str(host.folder)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -280,12 +286,10 @@ def _passwd(shell: str) -> str:
 
 
 def make_key(path: Path, kind: str = "ed25519", passphrase: str = "", *more: str) -> None:
-    """Write a new key pair."""
-    subprocess.run(
-        ["ssh-keygen", "-q", "-t", kind, "-N", passphrase, "-C", path.name, "-f", str(path), *more],
-        check=True,
-        stdin=subprocess.DEVNULL,
-    )
+    """Write a new key pair; RSA keys are short, since making long ones takes seconds."""
+    size = ("-b", "2048") if kind == "rsa" else ()
+    argv = ["ssh-keygen", "-q", "-t", kind, "-N", passphrase, "-C", path.name, "-f", str(path)]
+    subprocess.run([*argv, *size, *more], check=True, stdin=subprocess.DEVNULL)
 
 
 def free_loopback_address() -> tuple[str, int]:
