@@ -10,7 +10,14 @@ from distconfig.recording import OperatorNetwork
 from distconfig.report import HostReport
 from distconfig.topology import Cable, CableEnd, Topology
 
-__all__ = ["PRIVATE_BLOCKS", "Claims", "Occupied", "find_claims", "find_occupied"]
+__all__ = [
+    "PRIVATE_BLOCKS",
+    "Claims",
+    "Occupied",
+    "find_claims",
+    "find_occupied",
+    "parts_of_default",
+]
 
 #: RFC 1918, the shared block of RFC 6598, the benchmarking block of RFC 2544.
 PRIVATE_BLOCKS = tuple(
@@ -19,7 +26,7 @@ PRIVATE_BLOCKS = tuple(
         ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "198.18.0.0/15"),
     )
 )
-_EVERYTHING = [IPv4Network("0.0.0.0/0")]
+_EVERYTHING = IPv4Network("0.0.0.0/0")
 _NEVER_ROUTED = (IPv4Network("0.0.0.0/7"), IPv4Network("224.0.0.0/3"))
 
 
@@ -121,7 +128,7 @@ def _of_host(report: HostReport, claims: Claims) -> Iterator[Occupied]:
         for network in networks:
             if not _is_ignored(network):
                 yield Occupied(network, report.host, state.name, "the address range")
-    parts = _parts_of_default(route.destination for route in report.routes)
+    parts = parts_of_default(route.destination for route in report.routes)
     for route in report.routes:
         network = route.destination
         if network in parts or _is_ignored(network):
@@ -131,7 +138,7 @@ def _of_host(report: HostReport, claims: Claims) -> Iterator[Occupied]:
 
 
 def _of_operator(operator: OperatorNetwork) -> Iterator[Occupied]:
-    parts = _parts_of_default(operator.routes)
+    parts = parts_of_default(operator.routes)
     for kind, networks in (
         ("the address range", [address.network for address in operator.addresses]),
         ("the route", [route for route in operator.routes if route not in parts]),
@@ -153,19 +160,20 @@ def _is_ignored(network: IPv4Network) -> bool:
     return network.is_loopback or network.is_link_local or network.is_multicast
 
 
-def _parts_of_default(routes: Iterable[IPv4Network]) -> frozenset[IPv4Network]:
+def parts_of_default(routes: Iterable[IPv4Network]) -> frozenset[IPv4Network]:
     """The routes that are, together, a default route.
 
     Besides ``0/0`` itself VPN programs write it as ``0/1`` with ``128/1``, or in
     smaller steps that leave out ``0/8`` and what is never routed.
 
     Example:
-        >>> sorted(_parts_of_default([IPv4Network("0.0.0.0/1"), IPv4Network("128.0.0.0/1")]))
+        >>> sorted(parts_of_default([IPv4Network("0.0.0.0/1"), IPv4Network("128.0.0.0/1")]))
         [IPv4Network('0.0.0.0/1'), IPv4Network('128.0.0.0/1')]
-        >>> _parts_of_default([IPv4Network("0.0.0.0/1")])
+        >>> parts_of_default([IPv4Network("0.0.0.0/1")])
         frozenset()
     """
-    wide = {route for route in routes if route.prefixlen < 8}
-    if list(collapse_addresses({*wide, *_NEVER_ROUTED})) == _EVERYTHING:
-        return frozenset(wide)
-    return frozenset(route for route in wide if route.prefixlen == 0)
+    wide = frozenset(route for route in routes if route.prefixlen < 8)
+    parts = wide - {_EVERYTHING}
+    if list(collapse_addresses({*parts, *_NEVER_ROUTED})) == [_EVERYTHING]:
+        return wide
+    return wide & {_EVERYTHING}
