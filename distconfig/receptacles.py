@@ -113,12 +113,12 @@ def _place_peers(
     for peer in bus.peers:
         if peer.tag in by_tag:
             placed[by_tag[peer.tag]].append(_sighting(peer))
-    candidates = tuple(each.label for each in _candidates(bus, linked))
+    candidates = sorted((each.label for each in _candidates(bus, linked)), key=label_order)
     ways = {peer.via[:1] or peer.domain_uuid for peer in unplaced}
     if len(candidates) == 1 and len(ways) == 1:
         placed[candidates[0]] += [_sighting(peer) for peer in unplaced]
         return placed, []
-    return placed, [AmbiguousSighting(_sighting(peer), candidates) for peer in unplaced]
+    return placed, [AmbiguousSighting(_sighting(peer), tuple(candidates)) for peer in unplaced]
 
 
 def _devices_at(bus: Bus, receptacle: BusReceptacle) -> tuple[str, ...]:

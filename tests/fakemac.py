@@ -106,11 +106,18 @@ MODELS: dict[str, Model] = {
     "Mac17,6": Model("MacBook Pro", 5, ("en1", "en6", "en2"), wifi="en0"),
     "Mac16,5": Model("MacBook Pro", 5, ("en1", "en2", "en3"), wifi="en0"),
     "Mac15,7": Model("MacBook Pro", 4, ("en1", "en2", "en3"), wifi="en0"),
+    "VirtualMac2,1": Model("Apple Virtual Machine 1", 4, ()),
     "MacBookPro16,1": Model("MacBook Pro", 3, ("en1", "en2", "en3", "en4"), wifi="en0"),
 }
 
 _LAN = IPv4Interface("192.168.1.21/24")
-_BUILDS = {"26.4": "25E246", "27.0": "26A340", "15.6": "24G84", "13.6.7": "22G720"}
+_BUILDS = {
+    "27.0": "26A340",
+    "26.4": "25E246",
+    "15.6": "24G84",
+    "13.6.7": "22G720",
+    "10.14.6": "18G9323",
+}
 
 
 @dataclass
@@ -192,11 +199,10 @@ class Mac:
     attached: dict[int, Device | PeerAt] = field(default_factory=dict)
     identifiers: Mapping[tuple[str | int, ...], str] = field(default_factory=dict)
     missing: set[str] = field(default_factory=set)
-    has_thunderbolt: bool = True
 
     def __post_init__(self) -> None:
         names = MODELS[self.model].interfaces
-        if not self.interfaces and self.has_thunderbolt:
+        if not self.interfaces:
             self.interfaces = dict(enumerate(names, 1))
         if self.rdma == "default":
             self.rdma = "enabled" if self.generation == 5 and self.version >= (26, 2) else None
@@ -207,9 +213,14 @@ class Mac:
     def vm(cls, name: str, **state: Any) -> Mac:
         """A virtual machine: no Thunderbolt at all, one Ethernet."""
         state = {"bridge": None, "rdma": None, "macos": "15.6", **state}
-        return cls(name, "Macmini9,1", has_thunderbolt=False, **state)
+        return cls(name, "VirtualMac2,1", **state)
 
     # Identity
+
+    @property
+    def has_thunderbolt(self) -> bool:
+        """It has receptacles at all."""
+        return bool(MODELS[self.model].interfaces)
 
     @property
     def version(self) -> tuple[int, ...]:
@@ -234,7 +245,7 @@ class Mac:
     @property
     def receptacles(self) -> range:
         """Numbers of the receptacles."""
-        return range(1, len(MODELS[self.model].interfaces) + 1 if self.has_thunderbolt else 1)
+        return range(1, len(MODELS[self.model].interfaces) + 1)
 
     def digest(self, *key: str | int) -> bytes:
         """32 bytes that depend on the host and the purpose alone."""
@@ -363,6 +374,9 @@ class Mac:
             return self._sudo_answer(found)
         if probe in ("ibv_devices", "rdma_ctl") and self.rdma is None:
             return _not_found(found)
+        if probe == "system_profiler" and self.version < (10, 15):
+            # That it refuses is documented, in which words is a guess.
+            return Completed(found.argv, 1, b"", b"system_profiler: unknown option -json\n")
         if probe == "ssh_connection" and self.ssh_connection is None:
             return Completed(found.argv, 1)
         text = self._text(probe, interfaces, routes)
@@ -413,8 +427,10 @@ class Mac:
         return renderers[probe]()
 
     def _kernel(self) -> str:
-        # macOS 11 to 15 are Darwin 20 to 24, and macOS 26 is Darwin 25.
+        # macOS 10.14 is Darwin 18, 11 to 15 are Darwin 20 to 24, 26 is Darwin 25.
         major, minor = self.version[0], self.version[1]
+        if major == 10:
+            return f"{minor + 4}.{self.version[2] + 1}.0"
         return f"{major - 1 if major >= 26 else major + 9}.{minor}.0"
 
     def _sudo_answer(self, probe: Probe) -> Completed:
