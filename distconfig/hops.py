@@ -87,15 +87,22 @@ class Offers:
         """The level every ring reaches."""
         return Level(0, 1)
 
-    def levels(self) -> list[Level]:
-        """Levels a ring could have as far as each host alone can tell, best first."""
+    def levels(self, *, through_all: bool = True) -> list[Level]:
+        """Levels a ring could have, best first.
+
+        Args:
+            through_all: Leave out levels that a ring through all hosts can not have,
+                as far as each host alone can tell.
+        """
         found = []
         for width in range(1, max(map(len, self.cables.values()), default=0) + 1):
-            ceiling = self._ceiling(width)
             speeds = {
                 speed(cables[width - 1]) for cables in self.cables.values() if len(cables) >= width
             }
-            found += [Level(width * each, width) for each in speeds if each <= ceiling]
+            if through_all:
+                ceiling = self._ceiling(width)
+                speeds = {each for each in speeds if each <= ceiling}
+            found += [Level(width * each, width) for each in speeds]
         return sorted(found, reverse=True)
 
     def _ceiling(self, width: int) -> int:

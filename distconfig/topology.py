@@ -22,6 +22,7 @@ __all__ = [
     "assemble_topology",
     "build_graph",
     "label_order",
+    "restrict_topology",
     "sort_cables",
 ]
 
@@ -125,6 +126,19 @@ def assemble_topology(
         tuple(_stranger(port, peer, ordered) for port, peer in joined.strangers),
         loops,
         (*joined.problems, *_doubts(cables, loops, ordered)),
+    )
+
+
+def restrict_topology(topology: Topology, hosts: Sequence[str]) -> Topology:
+    """The cabling as if only these hosts had been listed; cables to others lead to strangers.
+
+    Raises:
+        UsageError: A host is named twice.
+    """
+    return assemble_topology(
+        hosts,
+        {host: report for host, report in topology.reports.items() if host in hosts},
+        {host: reason for host, reason in topology.unread.items() if host in hosts},
     )
 
 
