@@ -29,6 +29,7 @@ class Deadline:
         return self.left() == 0.0
 
     def at_most(self, timeout_s: float | None) -> Deadline:
-        """The earlier one of this deadline and ``timeout_s`` from now."""
-        left = self.left()
-        return Deadline(left if timeout_s is None else min(left, timeout_s))
+        """The earlier one of this deadline and ``timeout_s`` from now; None changes nothing."""
+        if timeout_s is None or self.left() <= timeout_s:
+            return self
+        return Deadline(timeout_s)

@@ -10,6 +10,7 @@ import subprocess
 import threading
 from typing import IO
 
+from distconfig.deadline import Deadline
 from distconfig.errors import CommandFailed
 from distconfig.run_script import run_script
 from distconfig.shell import Completed
@@ -25,7 +26,7 @@ class LocalChannel:
         self._command = command
         try:
             self._process = subprocess.Popen(
-                command,
+                ("/bin/sh", "-c", 'exec "$@"', "sh", *command),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -34,10 +35,7 @@ class LocalChannel:
             )
         except OSError as error:
             raise CommandFailed(
-                f"a command could not be started: {error.strerror}",
-                host=host,
-                argv=command,
-                returncode=127 if isinstance(error, FileNotFoundError) else 126,
+                f"a command could not be started: {error.strerror}", host=host, argv=command
             ) from error
         self._stdin = _stream(self._process.stdin)
         self._stdout = _stream(self._process.stdout)
@@ -148,7 +146,7 @@ class LocalConnection:
     def run(self, script: str, *, timeout_s: float) -> Completed:
         """Run a POSIX script under ``/bin/sh`` and return what it printed."""
         channel = self.open_channel(("/bin/sh",))
-        return run_script(channel, script, host=self.host, timeout_s=timeout_s)
+        return run_script(channel, script, host=self.host, deadline=Deadline(timeout_s))
 
     def open_channel(self, command: tuple[str, ...]) -> LocalChannel:
         """Start a command as a child process."""

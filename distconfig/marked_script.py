@@ -25,16 +25,17 @@ def wrap_script(script: str, nonce: str) -> bytes:
 
 
 def wrap_command(command: tuple[str, ...], nonce: str) -> bytes:
-    """A line for ``/bin/sh`` that becomes the command; nothing may follow before the marker.
+    """A line for ``/bin/sh`` that runs a command; nothing may follow before the marker.
 
     A shell may read ahead, so bytes for the command are safe to send only
-    after the marker came back.
+    after the marker came back. The shell stays, to report a signal as 128 plus
+    its number.
 
     Example:
         >>> wrap_command(("cat", "-u"), "12").decode()
-        'printf %s%s 1 2; printf %s%s 1 2 >&2; exec cat -u\\n'
+        'printf %s%s 1 2; printf %s%s 1 2 >&2; cat -u; exit $?\\n'
     """
-    return f"{_print_marker(nonce)}; exec {shlex.join(command)}\n".encode()
+    return f"{_print_marker(nonce)}; {shlex.join(command)}; exit $?\n".encode()
 
 
 def _print_marker(nonce: str) -> str:

@@ -116,7 +116,7 @@ class _Stream:
         self._channel.close()
 
 
-def run_script(channel: ByteChannel, script: str, *, host: str, timeout_s: float) -> Completed:
+def run_script(channel: ByteChannel, script: str, *, host: str, deadline: Deadline) -> Completed:
     """The result of a script, without what the login shell printed before it.
 
     Args:
@@ -129,7 +129,6 @@ def run_script(channel: ByteChannel, script: str, *, host: str, timeout_s: float
     """
     nonce = new_nonce()
     argv = ("/bin/sh",)
-    deadline = Deadline(timeout_s)
     transcript = converse(channel, wrap_script(script, nonce), deadline)
     stdout = after_marker(transcript.stdout, nonce)
     stderr = after_marker(transcript.stderr, nonce)
@@ -179,13 +178,15 @@ class _OpenedChannel:
         return data
 
 
-def skip_to_marker(channel: ByteChannel, nonce: str, *, host: str, timeout_s: float) -> ByteChannel:
+def skip_to_marker(
+    channel: ByteChannel, nonce: str, *, host: str, deadline: Deadline
+) -> ByteChannel:
     """The same channel, past the marker on both its streams.
 
     Raises:
         CommandFailed: No marker came in time; the channel is closed.
     """
-    watchdog = threading.Timer(timeout_s, channel.close)
+    watchdog = threading.Timer(deadline.left(), channel.close)
     watchdog.daemon = True
     watchdog.start()
     try:

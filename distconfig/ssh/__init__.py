@@ -39,7 +39,7 @@ class SshConnection:
         """Run a POSIX script under ``/bin/sh`` and return what it printed."""
         deadline = Deadline(timeout_s)
         channel = self._route.session.open_exec(REMOTE_SHELL, deadline)
-        return run_script(channel, script, host=self.host, timeout_s=deadline.left())
+        return run_script(channel, script, host=self.host, deadline=deadline)
 
     def open_channel(self, command: tuple[str, ...]) -> ByteChannel:
         """Start a command whose bytes arrive exactly, whatever the login shell prints first."""
@@ -47,7 +47,7 @@ class SshConnection:
         channel = self._route.session.open_exec(REMOTE_SHELL, deadline)
         nonce = new_nonce()
         channel.send(wrap_command(command, nonce))
-        return skip_to_marker(channel, nonce, host=self.host, timeout_s=deadline.left())
+        return skip_to_marker(channel, nonce, host=self.host, deadline=deadline)
 
     def close(self) -> None:
         """End the connection and everything that runs on it."""

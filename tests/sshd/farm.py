@@ -169,7 +169,7 @@ class Farm:
         """Start a host.
 
         Args:
-            files: Absolute path on the host to content; all are executable.
+            files: Absolute path on the host to content; executable if it begins with ``#!``.
             login_shell: Of its users.
             second_key_type: Of one more host key, ``host_key_2`` in its folder.
             sshd: Lines for its sshd_config, which win over the farm's.
@@ -215,7 +215,7 @@ class Farm:
             target = folder / "files" / str(Path(path).parent.resolve()).lstrip("/") / target.name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(content)
-            target.chmod(0o600 if path in secret else 0o755)
+            target.chmod(0o600 if path in secret else 0o755 if content[:2] == "#!" else 0o644)
         self.hosts[name] = host
         self.start(host)
         if is_known:
