@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
+import select
 import socket
 import struct
 import subprocess
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 from tests.simulated_macs.commands import Answer, Caller, answer
+from tests.simulated_macs.interference import Interference
 from tests.simulated_macs.network import Network
 from tests.simulated_macs.world_file import WorldFile
 
@@ -30,6 +35,7 @@ class Host:
     network: Network
     world_file: WorldFile
     sudo: str
+    interference: Interference = field(default_factory=Interference)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -57,7 +63,7 @@ def _answer(connection: socket.socket, host: Host) -> None:
         with connection.makefile("rb") as reader:
             length = int(reader.readline() or 0)
             words = [os.fsdecode(word) for word in reader.read(length).split(b"\0")[:-1]]
-            caller = Caller(uid=uid, stdin=reader.read())
+            caller = Caller(uid, reader.read(), partial(_is_closed, connection))
         if not words:
             return
         try:
@@ -65,8 +71,22 @@ def _answer(connection: socket.socket, host: Host) -> None:
         except BaseException:
             traceback.print_exc()
             reply = Answer(70, "", f"simulated {words}: see the log of this host\n")
-        print("uid", uid, words, "->", reply.status, file=sys.stderr, flush=True)
-        connection.sendall(reply.encoded())
+        if words[0] != "simulation":
+            _log_command(uid, words, reply.status)
+        with suppress(BrokenPipeError):
+            connection.sendall(reply.encoded())
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    """Whether the other side has closed; it ended its writing long before."""
+    poll = select.poll()
+    poll.register(connection, 0)
+    return bool(poll.poll(0))
+
+
+def _log_command(uid: int, words: list[str], status: int) -> None:
+    entry = {"uid": uid, "words": words, "status": status}
+    print(f"command {json.dumps(entry)}", file=sys.stderr, flush=True)
 
 
 def _be_configd(host: Host) -> None:

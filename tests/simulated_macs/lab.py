@@ -21,7 +21,7 @@ from tests.simulated_macs.boot import Power, run_host
 from tests.simulated_macs.layout import Cable, End, Layout, Mac
 from tests.simulated_macs.namespaces import CLONE_NEWNET, CLONE_NEWNS, fork_as_init, unshare
 from tests.simulated_macs.network import quieten_network, run_ip
-from tests.simulated_macs.operator import run_operator, write_ssh_settings
+from tests.simulated_macs.operator import known_host, run_operator, write_ssh_settings
 from tests.simulated_macs.portrait import ether
 from tests.simulated_macs.world_file import World, WorldFile
 
@@ -47,8 +47,10 @@ class Lab:
         self.pids: dict[str, int] = {}
         self.operator_pid = 0
         self.authorized_key = ""
+        # The kernel's name of each cable, and the cables that have a host without power.
         self._bridges: dict[Cable, str] = {}
         self._bridges_made = 0
+        self._dark: list[Cable] = []
 
     def start(self) -> None:
         """Bring everything up; every host answers ssh when this returns."""
@@ -125,16 +127,26 @@ class Lab:
 
     def reboot(self, host: str) -> None:
         """Switch a host off and on; everything not on its disk is forgotten."""
-        cables = [cable for cable in self.world.cables if host in (cable[0].host, cable[1].host)]
         self.switch_off(host)
+        self.switch_on(host)
+
+    def switch_on(self, host: str) -> None:
+        """Give a host its power back; it answers ssh when this returns."""
+        if host in self.pids:
+            raise ValueError(f"{host} is on")
         self._start_hosts([host])
-        self._plug_all(cables)
+        linked = [each for each in self._dark if {end.host for end in each} <= set(self.pids)]
+        self._dark = [each for each in self._dark if each not in linked]
+        self._plug_all(linked)
 
     def switch_off(self, host: str) -> None:
         """Take the power from a host: its processes end and its cables lose their link."""
+        if host not in self.pids:
+            raise ValueError(f"{host} is off")
         for cable in list(self.world.cables):
             if host in (cable[0].host, cable[1].host):
                 self._unplug(cable)
+                self._dark.append(cable)
         ends = [self._room_end(End(host, name)) for name in _interfaces(self.layout[host])]
         run_ip("-batch", "-", batch="\n".join(f"link del {end}" for end in ends))
         pid = self.pids.pop(host)
@@ -232,9 +244,9 @@ class Lab:
         self.authorized_key = paths[-1].with_suffix(".pub").read_text()
         known = []
         for name, path in zip(self.layout.names(), paths, strict=False):
-            mac, address = self.layout[name], self.layout.lan_address(name).ip
-            where = str(address) if mac.ssh_port == 22 else f"[{address}]:{mac.ssh_port}"
-            known.append(f"{where} {path.with_suffix('.pub').read_text()}")
+            address = str(self.layout.lan_address(name).ip)
+            key = path.with_suffix(".pub").read_text()
+            known.append(known_host(address, self.layout[name].ssh_port, key))
         write_ssh_settings(self.folder / "operator/.ssh", self.layout, known)
 
     def _room_end(self, end: End) -> str:

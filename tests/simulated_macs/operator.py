@@ -18,7 +18,13 @@ from tests.simulated_macs.namespaces import (
 )
 from tests.simulated_macs.network import quieten_network, run_ip
 
-__all__ = ["run_operator", "write_ssh_settings"]
+__all__ = ["known_host", "run_operator", "write_ssh_settings"]
+
+
+def known_host(address: str, port: int, key: str) -> str:
+    """A line of ``known_hosts``."""
+    where = address if port == 22 else f"[{address}]:{port}"
+    return f"{where} {key}"
 
 
 def write_ssh_settings(folder: Path, layout: Layout, known_hosts: Sequence[str]) -> None:

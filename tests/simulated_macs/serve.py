@@ -84,7 +84,7 @@ def _obey(lab: Lab, verb: str, **words: Any) -> None:
         lab.shape(End(*words["end"]), words["rate"])
     elif verb == "lan":
         lab.set_lan(words["host"], words["is_up"])
-    elif verb == "reboot":
-        lab.reboot(words["host"])
+    elif verb in ("reboot", "switch_on", "switch_off"):
+        getattr(lab, verb)(words["host"])
     elif verb != "facts":
         raise ValueError(f"no such order: {verb}")

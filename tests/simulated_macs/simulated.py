@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.simulated_macs.layout import Layout
+from tests.simulated_macs.operator import known_host
 from tests.simulated_macs.simulated_mac import SimulatedMac, run_to_end
 
 __all__ = ["SimulatedMacs", "attach", "read_facts", "simulated", "start_lab"]
@@ -107,6 +108,24 @@ class SimulatedMacs:
     def run_launch(self, args: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
         """Run ``distributed_launch ARGS`` on the operator's machine."""
         return self.run([sys.executable, "-m", "distconfig.launch.cli", *args], **options)
+
+    def add_ssh_alias(self, alias: str, host: str, address: str = "", **settings: str) -> None:
+        """Let the operator's ``ssh ALIAS`` lead to a host.
+
+        Args:
+            address: Another one than that on the LAN.
+            settings: Of ssh_config, such as ``ProxyJump="studio1"``.
+        """
+        folder = self.home / ".ssh"
+        mac = self.layout[host]
+        address = address or str(self.layout.lan_address(host).ip)
+        defaults = {"HostName": address, "User": mac.user, "Port": str(mac.ssh_port)}
+        lines = [f"    {name} {value}\n" for name, value in {**defaults, **settings}.items()]
+        before = (folder / "config").read_text()
+        (folder / "config").write_text("".join([f"Host {alias}\n", *lines, before]))
+        key = (self.folder / host / "host_key.pub").read_text()
+        with (folder / "known_hosts").open("a") as known:
+            known.write(known_host(address, mac.ssh_port, key))
 
     def ssh(self, host: str, command: str) -> subprocess.CompletedProcess[str]:
         """Run a command on a host with the OpenSSH client of the operator."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -119,7 +120,7 @@ class SimulatedMac:
     def _simulation(self, *words: str) -> str:
         """Ask the helper something that no Mac command asks."""
         with socket.socket(socket.AF_UNIX) as helper:
-            helper.settimeout(30)
+            helper.settimeout(90)
             helper.connect(f"/proc/{self.pid}/root/private/simulation/socket")
             request = "".join(f"{word}\0" for word in ("simulation", *words))
             helper.sendall(f"{len(request)}\n{request}".encode())
@@ -177,6 +178,23 @@ class SimulatedMac:
         """The line that sshd logged for each session a client started."""
         return [line for line in self.ssh_log().splitlines() if "Starting session:" in line]
 
+    def commands(self) -> list[tuple[int, str, int]]:
+        """Every fake command run since the host was first started: user id, words, status."""
+        lines = (self._macs.folder / self.name / "log").read_text(errors="replace").splitlines()
+        entries = [json.loads(each[8:]) for each in lines if each.startswith("command ")]
+        return [(each["uid"], " ".join(each["words"]), each["status"]) for each in entries]
+
+    def processes(self) -> list[str]:
+        """The command lines of all that runs there, sshd and the simulation left out."""
+        host = Path(f"/proc/{self.pid}/ns/pid").stat().st_ino
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if (process / "ns/pid").stat().st_ino == host:
+                    found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        ours = ("sshd", "-m tests.simulated_macs serve")
+        return sorted(line.strip() for line in found if line and not any(o in line for o in ours))
+
     # What happens to it
 
     def cut(self, interface: str) -> None:
@@ -203,6 +221,52 @@ class SimulatedMac:
     def reboot(self) -> None:
         """Switch the host off and on, and wait until it answers ssh."""
         self._macs.order("reboot", host=self.name)
+
+    def switch_off(self) -> None:
+        """Take its power."""
+        self._macs.order("switch_off", host=self.name)
+
+    def switch_on(self) -> None:
+        """Give it power again, and wait until it answers ssh."""
+        self._macs.order("switch_on", host=self.name)
+
+    def drop_ssh(self) -> None:
+        """End every ssh session on the host at once, as if sshd had crashed under them."""
+        self.run(["/usr/bin/pkill", "-KILL", "-f", "^sshd: [^/]"], user="root")
+
+    def drop_pings(self) -> None:
+        """Answer no ping from now on: the stealth mode of the firewall."""
+        setting = "/proc/sys/net/ipv4/icmp_echo_ignore_all"
+        self.run(["/bin/sh", "-c", f"echo 1 >{setting}"], user="root")
+
+    def break_command(self, pattern: str, message: str = "simulated failure\n") -> None:
+        """Let commands fail: ``ifconfig en3 inet *`` in the manner of fnmatch."""
+        self._simulation("break", pattern, message)
+
+    def repair_commands(self) -> None:
+        """Let all commands work again."""
+        self._simulation("repair")
+
+    @contextmanager
+    def holding(self, pattern: str) -> Iterator[None]:
+        """Keep matching commands waiting, until the block ends or they are released.
+
+        A command whose process has ended meanwhile is not carried out.
+        """
+        self._simulation("hold", pattern)
+        try:
+            yield
+        finally:
+            self.release(pattern)
+
+    def await_held(self, pattern: str) -> None:
+        """Return once a command with this pattern waits."""
+        if not self._simulation("await-held", pattern, "60"):
+            raise TimeoutError(f"nobody ran {pattern} on {self.name}")
+
+    def release(self, pattern: str) -> None:
+        """Let the commands that wait go on, and do not hold others."""
+        self._simulation("release", pattern)
 
     def configd_put_back(self) -> list[str]:
         """Have configd put free ports back into the automatic bridge; which they were."""

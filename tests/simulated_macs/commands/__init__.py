@@ -27,13 +27,19 @@ _COMMANDS: dict[str, Callable[[Host, list[str], Caller], Answer]] = {
     "netstat": netstat,
     "networksetup": networksetup,
     "route": route,
-    "simulation": simulation,
     "sudo": sudo,
 }
 
 
 def answer(host: Host, name: str, args: list[str], caller: Caller) -> Answer:
     """Run one fake command; those that read or change this host run one at a time."""
+    if name == "simulation":
+        return simulation(host, args, caller)
+    failure = host.interference.meet(" ".join([name, *args]))
+    if failure is not None:
+        return Answer(1, "", failure)
+    if caller.is_gone():
+        return Answer(1)
     if name in ("ping", "nc"):
         return {"ping": ping, "nc": nc}[name](args)
     with host.lock:

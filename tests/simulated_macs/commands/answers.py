@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 __all__ = ["Answer", "Caller"]
@@ -10,10 +10,15 @@ __all__ = ["Answer", "Caller"]
 
 @dataclass(frozen=True)
 class Caller:
-    """Who ran the command, according to the kernel, and what stood on its standard input."""
+    """Who ran the command, according to the kernel, and what stood on its standard input.
+
+    Args:
+        is_gone: Whether that process has ended meanwhile.
+    """
 
     uid: int
     stdin: bytes = b""
+    is_gone: Callable[[], bool] = lambda: False
 
     @property
     def is_root(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tests.simulated_macs.commands.answers import Answer, Caller
@@ -13,18 +14,58 @@ __all__ = ["simulation"]
 
 
 def simulation(host: Host, args: list[str], caller: Caller) -> Answer:
-    """``put-back``: configd looks again. ``members``: the bridges. ``sudo MODE``: its rights."""
+    """Do one of ``_VERBS``."""
     if not caller.is_root:
         return Answer(1, "", "only the test may do that\n")
-    if args == ["put-back"]:
-        return Answer(0, "".join(f"{port}\n" for port in host.network.put_ports_back()))
-    if args == ["members"]:
+    verb, *words = args
+    return Answer(0, _VERBS[verb](host, *words) or "")
+
+
+def _put_back(host: Host) -> str:
+    with host.lock:
+        return "".join(f"{port}\n" for port in host.network.put_ports_back())
+
+
+def _members(host: Host) -> str:
+    with host.lock:
         lines = [
             f"{name} {'up' if bridge.is_up else 'down'} {' '.join(bridge.members)}".rstrip()
             for name, bridge in sorted(host.network.bridges.items())
         ]
-        return Answer(0, "".join(f"{line}\n" for line in lines))
-    if args[:1] == ["sudo"] and len(args) == 2:
-        host.sudo = args[1]
-        return Answer()
-    return Answer(64, "", f"simulation: {args}?\n")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _sudo(host: Host, mode: str) -> None:
+    host.sudo = mode
+
+
+def _break(host: Host, pattern: str, message: str) -> None:
+    host.interference.broken[pattern] = message
+
+
+def _repair(host: Host) -> None:
+    host.interference.broken.clear()
+
+
+def _hold(host: Host, pattern: str) -> None:
+    host.interference.hold(pattern)
+
+
+def _release(host: Host, pattern: str) -> None:
+    host.interference.release(pattern)
+
+
+def _await_held(host: Host, pattern: str, seconds: str) -> str:
+    return "held" if host.interference.await_held(pattern, float(seconds)) else ""
+
+
+_VERBS: dict[str, Callable[..., str | None]] = {
+    "put-back": _put_back,
+    "members": _members,
+    "sudo": _sudo,
+    "break": _break,
+    "repair": _repair,
+    "hold": _hold,
+    "release": _release,
+    "await-held": _await_held,
+}
