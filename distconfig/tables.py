@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -19,21 +20,22 @@ def _row(*cells: str, style: str = "") -> list[Text]:
 
 
 def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold")
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for column in columns:
         table.add_column(column, overflow="fold")
     return table
 
 
 def host_table(topology: Topology, ring: RingPlan | None) -> Table:
-    """One line for each host: its rank, what it is, and its ports in use."""
+    """One line for each host, in rank order: what it is, and its ports in use."""
     table = _table("Hosts", "rank", "host", "model", "system", "ports with a peer", "remarks")
-    for host in topology.hosts:
+    ranked = ring.hosts if ring else ()
+    for host in [*ranked, *(each for each in topology.hosts if each not in ranked)]:
         report = topology.reports.get(host)
         if report is None:
             table.add_row(*_row("", host, "", "", "", topology.unread.get(host, ""), style="dim"))
             continue
-        rank = str(ring.hosts.index(host)) if ring and host in ring.hosts else ""
+        rank = str(ranked.index(host)) if host in ranked else ""
         peers = [each for each in report.receptacles if each.peers]
         ports = f"{len(peers)} of {len(report.receptacles)}"
         system = f"{report.platform} {report.os_version}".replace("Darwin", "macOS").strip()
@@ -57,15 +59,19 @@ def _use(cable: Cable, ring: RingPlan | None) -> str:
             return f"ring, rank {rank} to {(rank + 1) % ring.size}"
     if cable.is_loop:
         return "both ends in one host"
-    return "spare" if cable.is_usable else "not usable"
+    if not cable.is_usable:
+        return "not usable"
+    return "spare" if ring else ""
 
 
 def cable_table(
     topology: Topology, ring: RingPlan | None, addresses: AddressPlan | None = None
 ) -> Table:
-    """One line for each cable: both ends, its speed, what it is used for, its subnet."""
+    """One line for each cable, the ring's first: its ends, speed, use and subnet."""
     table = _table("Cables", "from", "to", "speed", "use", "subnet", "remarks")
-    for cable in [*topology.cables, *topology.loops]:
+    used = list(dict.fromkeys(cable for hop in ring.cables for cable in hop)) if ring else []
+    others = [cable for cable in topology.cables if cable not in used]
+    for cable in [*used, *others, *topology.loops]:
         remarks = [f"through {name}" for name in cable.via]
         if not cable.confirmed:
             remarks.append("seen from one side only")

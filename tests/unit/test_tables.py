@@ -26,10 +26,10 @@ def test_each_cable_is_a_line() -> None:
     addresses = AddressPlan({AB: IPv4Network("10.231.0.0/30")}, {})
     assert cells(cable_table(topology, RING, addresses)) == [
         ["a en3 (port 2)", "b en2 (port 1)", "80 Gb/s", "ring, rank 0 to 1", "10.231.0.0/30", ""],
-        ["a en4 (port 3)", "b en4 (port 3)", "unknown", "spare", "", "seen from one side only"],
-        ["a en2 (port 1)", "c en3 (port 2)", "up to 120 Gb/s", "ring, rank 2 to 0", "", ""],
-        ["a ? (port 4)", "c en5 (port 4)", "80 Gb/s", "not usable", "", ""],
         ["b en3 (port 2)", "c en2 (port 1)", "40 Gb/s", "ring, rank 1 to 2", "", "through CalDock"],
+        ["a en2 (port 1)", "c en3 (port 2)", "up to 120 Gb/s", "ring, rank 2 to 0", "", ""],
+        ["a en4 (port 3)", "b en4 (port 3)", "unknown", "spare", "", "seen from one side only"],
+        ["a ? (port 4)", "c en5 (port 4)", "80 Gb/s", "not usable", "", ""],
     ]
 
 
@@ -37,8 +37,8 @@ def test_each_host_is_a_line() -> None:
     topology = topology_of(("a", "x", "b"), (AB,), unread={"x": "Connection refused"})
     assert cells(host_table(topology, RingPlan(("a", "b"), ((AB,), (AB,))))) == [
         ["0", "a", "Mac15,14", "macOS", "0 of 0", ""],
-        ["", "x", "", "", "", "Connection refused"],
         ["1", "b", "Mac15,14", "macOS", "0 of 0", ""],
+        ["", "x", "", "", "", "Connection refused"],
     ]
 
 

@@ -1,0 +1,176 @@
+"""``distributed_config``: the table of its options and subcommands, and nothing else."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from distconfig.errors import DistconfigError
+from distconfig.printable import escape_controls
+from ring_runtime.errors import HostfileError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="distributed_config",
+    invoke_without_command=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Hosts = Annotated[
+    str | None,
+    typer.Option(help="Hosts as ssh knows them, separated by commas.", metavar="H1,H2,..."),
+]
+HostfileIn = Annotated[
+    Path | None, typer.Option(help="Take the hosts from this hostfile.", metavar="FILE")
+]
+From = Annotated[
+    Path | None,
+    typer.Option("--from", help="Use a recording instead of asking hosts.", metavar="DIR"),
+]
+AcceptNew = Annotated[
+    bool, typer.Option(help="Accept host keys never seen before; never a changed one.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more on stderr.")]
+
+
+@app.callback()
+def configure(
+    context: typer.Context,
+    hosts: Hosts = None,
+    hostfile: HostfileIn = None,
+    from_: From = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Keep what the hosts said in this folder.", metavar="DIR")
+    ] = None,
+    anonymise: Annotated[
+        bool, typer.Option("--anonymise", help="Replace names and addresses in what --save keeps.")
+    ] = False,
+    over: Annotated[str, typer.Option(help="thunderbolt or ethernet.")] = "thunderbolt",
+    backend: Annotated[
+        str | None, typer.Option(help="ring (the default), jaccl or jaccl-ring.")
+    ] = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option(help="Environment of the job, kept in the hostfile.", metavar="K=V"),
+    ] = None,
+    allow_subset: Annotated[
+        bool, typer.Option("--allow-subset", help="Without a ring of all, take the largest.")
+    ] = False,
+    dot: Annotated[bool, typer.Option("--dot", help="Print the cabling as DOT.")] = False,
+    png: Annotated[Path | None, typer.Option(help="Draw it as PNG.", metavar="FILE")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Draw it as SVG.", metavar="FILE")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the cabling as JSON.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output-hostfile", "--output", "-o", help="Write the hostfile here.", metavar="FILE"
+        ),
+    ] = None,
+    auto_setup: Annotated[
+        bool,
+        typer.Option("--auto-setup/--no-auto-setup", help="Run the commands on the hosts."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show each command with its undo; change nothing.")
+    ] = False,
+    pool: Annotated[
+        str | None, typer.Option(help="Take addresses from this block.", metavar="CIDR")
+    ] = None,
+    mtu: Annotated[
+        int | None, typer.Option(help="MTU for both ends of every cable.", metavar="N")
+    ] = None,
+    replace_addresses: Annotated[
+        bool, typer.Option("--replace-addresses", help="Replace foreign addresses on the ports.")
+    ] = False,
+    ignore_unreachable: Annotated[
+        bool, typer.Option("--ignore-unreachable", help="Go on without hosts that do not answer.")
+    ] = False,
+    accept_new_host_keys: AcceptNew = False,
+    verbose: Verbose = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Find the ring in the cabling of these hosts and configure it.
+
+    Prints the sudo commands for each host and the hostfile; --auto-setup runs
+    them. Exit codes: 0 done, 1 a bug, 2 usage, 3 a host not reached, 4 a host
+    not understood, 5 no ring, 6 no addresses, 7 setup failed, 8 verification
+    failed.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if version:
+        from distconfig import __version__
+
+        typer.echo(f"distributed_config {__version__}")
+        return
+    from distconfig.configure import ConfigureOptions, configure_hosts
+    from distconfig.sources import HostSource
+
+    options = ConfigureOptions(
+        source=HostSource(hosts, hostfile, from_, accept_new_host_keys),
+        save=save,
+        anonymise=anonymise,
+        over=over,
+        backend=backend,
+        envs=tuple(env or ()),
+        allow_subset=allow_subset,
+        dot=dot,
+        png=png,
+        svg=svg,
+        json=json,
+        output=output,
+        auto_setup=auto_setup,
+        dry_run=dry_run,
+        pool=pool,
+        mtu=mtu,
+        replace_addresses=replace_addresses,
+        ignore_unreachable=ignore_unreachable,
+        verbose=verbose,
+    )
+    raise typer.Exit(configure_hosts(options))
+
+
+def _show_error(error: DistconfigError | HostfileError) -> None:
+    lines = [f"error: {error.what}"]
+    if error.where:
+        lines.append(f"where: {error.where}")
+    if error.hint:
+        lines.append(f"try:   {error.hint}")
+    print(escape_controls("\n".join(lines)), file=sys.stderr)
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Run the command line and leave with the exit code that the help lists."""
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        return app(args=words, prog_name="distributed_config")
+    except HostfileError as error:
+        _show_error(error)
+        sys.exit(2)
+    except DistconfigError as error:
+        _show_error(error)
+        if "--verbose" in words:
+            traceback.print_exception(error)
+        sys.exit(error.exit_code)
+    except Exception as error:
+        print(
+            f"error: {escape_controls(f'{type(error).__name__}: {error}')}\n"
+            "This is a bug of distributed_config. Please report it with the output of --verbose\n"
+            "and a recording of your hosts, made by: --save FOLDER --anonymise",
+            file=sys.stderr,
+        )
+        if "--verbose" in words:
+            traceback.print_exception(error)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

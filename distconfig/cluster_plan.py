@@ -1,0 +1,138 @@
+"""From a `Survey` to everything that is set up: ring, addresses, commands, hostfile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Network
+
+from distconfig.addressing import AddressPlan, plan_addresses
+from distconfig.errors import NoRing, TopologyError
+from distconfig.ethernet import find_lan_addresses
+from distconfig.hostfile_plan import plan_ring_hostfile
+from distconfig.largest_ring import find_largest_ring
+from distconfig.rdma import (
+    explain_no_rdma,
+    find_mesh,
+    plan_jaccl_hostfile,
+    plan_jaccl_ring_hostfile,
+)
+from distconfig.ring import RingPlan, find_ring, is_rdma_cable
+from distconfig.setup_script import SetupScript, plan_setup
+from distconfig.survey import Survey
+from distconfig.topology import Topology, restrict_topology
+from ring_runtime.hostfile import Hostfile
+
+__all__ = ["ClusterPlan", "PlanOptions", "plan_cluster", "suggest_rdma"]
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """What may be chosen about a plan.
+
+    Args:
+        backend: ``ring``, ``jaccl`` or ``jaccl-ring``; None for a ring whose hostfile
+            every MLX can read.
+        pool: Take subnets from this block only.
+        mtu: Set on both ends of every cable; None leaves it alone.
+        replace_addresses: Take foreign addresses off the ports.
+        allow_subset: Without a ring through all hosts take the largest there is.
+    """
+
+    backend: str | None = None
+    envs: tuple[str, ...] = ()
+    pool: IPv4Network | None = None
+    mtu: int | None = None
+    replace_addresses: bool = False
+    allow_subset: bool = False
+
+
+@dataclass(frozen=True)
+class ClusterPlan:
+    """All that was decided for one cluster, from one survey.
+
+    Args:
+        topology: Of the hosts that take part.
+        ring: None for a mesh.
+        left_out: Listed hosts that do not take part.
+    """
+
+    topology: Topology
+    ring: RingPlan | None
+    addresses: AddressPlan
+    scripts: Mapping[str, SetupScript]
+    hostfile: Hostfile
+    left_out: tuple[str, ...] = ()
+
+
+def _find_ring(topology: Topology, options: PlanOptions) -> tuple[RingPlan, tuple[str, ...]]:
+    """The ring, and who is left out of it."""
+    over_rdma = options.backend == "jaccl-ring"
+    wanted = is_rdma_cable if over_rdma else lambda cable: cable.is_usable
+    try:
+        return find_ring(topology, is_eligible=wanted), ()
+    except NoRing as error:
+        if options.allow_subset:
+            largest = find_largest_ring(topology, is_eligible=wanted)
+            return largest.ring, largest.left_out
+        if over_rdma:
+            error.witness = "; ".join((error.witness, *explain_no_rdma(topology)))
+        raise
+
+
+def _hostfile(
+    topology: Topology, ring: RingPlan | None, addresses: AddressPlan, options: PlanOptions
+) -> Hostfile:
+    if ring is None:
+        lan = find_lan_addresses(topology.reports)
+        return plan_jaccl_hostfile(topology, find_mesh(topology), lan, envs=options.envs)
+    if options.backend == "jaccl-ring":
+        return plan_jaccl_ring_hostfile(
+            ring, find_lan_addresses(topology.reports), envs=options.envs
+        )
+    return plan_ring_hostfile(ring, addresses, backend=options.backend or "", envs=options.envs)
+
+
+def plan_cluster(survey: Survey, options: PlanOptions) -> ClusterPlan:
+    """The plan for the hosts of the survey.
+
+    Raises:
+        TopologyError: The cabling has no ring, or no mesh, of the kind asked for.
+        AddressError: No free block.
+    """
+    topology = survey.topology
+    ring: RingPlan | None = None
+    left_out: tuple[str, ...] = ()
+    if options.backend == "jaccl":
+        find_mesh(topology)
+    else:
+        ring, left_out = _find_ring(topology, options)
+    if left_out:
+        topology = restrict_topology(
+            topology, [host for host in topology.hosts if host not in left_out]
+        )
+    addresses = plan_addresses(topology, survey.recording.operator, pool=options.pool)
+    scripts = plan_setup(
+        topology,
+        ring,
+        addresses,
+        mtu=options.mtu,
+        replace_addresses=options.replace_addresses,
+    )
+    hostfile = _hostfile(topology, ring, addresses, options)
+    return ClusterPlan(topology, ring, addresses, scripts, hostfile, left_out)
+
+
+def suggest_rdma(topology: Topology) -> str | None:
+    """One line that names the flag, where RDMA would allow MLX's jaccl; else None."""
+    for flag, find in (("jaccl", find_mesh), ("jaccl-ring", _find_rdma_ring)):
+        try:
+            find(topology)
+        except TopologyError:
+            continue
+        return f"RDMA works on these cables: --backend {flag} writes a hostfile for MLX's {flag}"
+    return None
+
+
+def _find_rdma_ring(topology: Topology) -> RingPlan:
+    return find_ring(topology, is_eligible=is_rdma_cable)

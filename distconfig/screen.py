@@ -1,0 +1,70 @@
+"""Everything a person reads on stderr; stdout carries only the product."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from distconfig.errors import DistconfigError
+from distconfig.printable import escape_controls
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["Screen"]
+
+_FILE_WIDTH = 160
+
+
+class Screen:
+    """Lines on stderr: what host text they hold is never read as markup or terminal escapes."""
+
+    def __init__(self, verbose: bool = False) -> None:
+        self.verbose = verbose
+        width = None if sys.stderr.isatty() else _FILE_WIDTH
+        self._console = Console(stderr=True, highlight=False, width=width)
+
+    def say(self, text: str, style: str = "") -> None:
+        """One line, always."""
+        self._console.print(Text(escape_controls(text), style=style), soft_wrap=True)
+
+    def note(self, text: str) -> None:
+        """One line, with --verbose only."""
+        if self.verbose:
+            self.say(text, "dim")
+
+    def warn(self, text: str) -> None:
+        """One line that a person should not miss."""
+        self.say(f"warning: {text}", "yellow")
+
+    def warn_hosts(self, sentences: Iterable[tuple[str, str]]) -> None:
+        """Warnings about hosts; one that several hosts share is shown once, with all of them.
+
+        Args:
+            sentences: Pairs of a host and a sentence.
+        """
+        hosts: dict[str, list[str]] = {}
+        for host, sentence in sentences:
+            hosts.setdefault(sentence, []).append(host)
+        for sentence, each in hosts.items():
+            self.warn(f"{', '.join(each)}: {sentence}")
+
+    def progress(self, host: str, text: str) -> None:
+        """What happens on a host just now."""
+        self.say(f"{host}: {text}", "dim")
+
+    def show(self, renderable: RenderableType) -> None:
+        """A table, as wide as its content needs where there is room."""
+        self._console.print(renderable)
+
+    def show_error(self, error: DistconfigError) -> None:
+        """What happened, where, and what to try."""
+        self.say(f"error: {error.what}", "bold red")
+        if error.where:
+            self.say(f"where: {error.where}")
+        if error.hint:
+            self.say(f"try:   {error.hint}")
