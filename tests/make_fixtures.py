@@ -35,7 +35,7 @@ def _answers(scenario: Scenario, host: Mac | LinuxHost, samples: Path) -> dict[s
     }
     for probe in scenario.from_sample.get(host.name, ()):
         text = (samples / f"{probe}.out").read_bytes()
-        answers[probe] = replace(answers[probe], stdout=text)
+        answers[probe] = replace(host.answer(probe), stdout=text, seconds=0.05)
     return answers
 
 

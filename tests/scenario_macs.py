@@ -310,7 +310,7 @@ SCENARIOS: dict[str, Scenario] = {
     "fleet_of_four": Scenario(
         fleet,
         {
-            "atlas": (*_RDMA_SAMPLE, "network_interfaces"),
+            "atlas": (*_RDMA_SAMPLE, "network_interfaces", "system_profiler_xml"),
             "birch": _RDMA_SAMPLE,
             "cedar": (*_RDMA_SAMPLE, "network_interfaces"),
             "dune": _SAMPLE,
@@ -329,11 +329,16 @@ SCENARIOS: dict[str, Scenario] = {
     ),
     "intel_and_german": Scenario(
         intel_and_german,
-        {"heron": _SAMPLE_PROBES, "granit": (*_SAMPLE, "network_interfaces")},
+        {
+            "heron": (*_SAMPLE_PROBES, "system_profiler_xml"),
+            "granit": (*_SAMPLE, "network_interfaces"),
+        },
         {"heron": ("networksetup_services", "ioreg_ports", "network_interfaces")},
     ),
     "mac_with_displays": Scenario(
-        lambda: (display_mac(),), {"lumen": _SAMPLE}, {"lumen": ("network_interfaces",)}
+        lambda: (display_mac(),),
+        {"lumen": (*_SAMPLE, "system_profiler_xml")},
+        {"lumen": ("network_interfaces",)},
     ),
     "idle_mac": Scenario(
         lambda: (idle_mac(),), {"quarry": _RDMA_SAMPLE}, {"quarry": ("network_interfaces",)}

@@ -54,5 +54,9 @@ def load_scenarios() -> tuple[StoredScenario, ...]:
 
 
 def scenario(name: str) -> StoredScenario:
-    """The scenario in the folder of this name."""
-    return _load(FIXTURES / name)
+    """The scenario in the folder of this name.
+
+    Raises:
+        KeyError: There is none.
+    """
+    return {stored.name: stored for stored in load_scenarios()}[name]
