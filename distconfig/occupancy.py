@@ -71,33 +71,32 @@ def find_claims(topology: Topology, candidates: Sequence[IPv4Network]) -> Claims
     carried: dict[tuple[str, str, IPv4Interface], None] = {}
     for cable in topology.usable_cables:
         at_a, at_b = (_slash30s(topology, end) for end in cable.ends)
-        for network in sorted({*at_a, *at_b}):
-            at_both = network in at_a and network in at_b
-            if at_both and at_a[network] != at_b[network]:
+        for network in sorted({address.network for address in (*at_a, *at_b)}):
+            here, there = ([each for each in at if each.network == network] for at in (at_a, at_b))
+            if any(one != two for one in here for two in there):
                 pairs.append((cable, network))
             elif any(network.subnet_of(block) for block in candidates):
                 halves.append((cable, network))
             else:
                 continue
-            for end, addresses in ((cable.a, at_a), (cable.b, at_b)):
-                if network in addresses:
-                    carried[end.host, end.interface, addresses[network]] = None
+            for end, addresses in ((cable.a, here), (cable.b, there)):
+                carried |= {(end.host, end.interface, address): None for address in addresses}
     return Claims(tuple(pairs), tuple(halves), tuple(carried))
 
 
-def _slash30s(topology: Topology, end: CableEnd) -> dict[IPv4Network, IPv4Interface]:
-    """The private /30s of a cable end, with its address in each."""
+def _slash30s(topology: Topology, end: CableEnd) -> tuple[IPv4Interface, ...]:
+    """The addresses of a cable end that lie in private /30s."""
     report = topology.reports.get(end.host)
     state = report.interface(end.interface) if report is not None else None
     if state is None:
-        return {}
-    return {
-        address.network: address
-        for address in reversed(state.addresses)
+        return ()
+    return tuple(
+        address
+        for address in state.addresses
         if address.network.prefixlen == 30
         and address.ip in tuple(address.network.hosts())
         and any(address.network.subnet_of(block) for block in PRIVATE_BLOCKS)
-    }
+    )
 
 
 def find_occupied(

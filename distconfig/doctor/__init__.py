@@ -1,0 +1,1 @@
+"""Naming what is wrong with hosts, cables and what else runs there; nothing is ever changed."""
