@@ -1,0 +1,155 @@
+"""Which algorithm carries a collective: small arrays are relayed, large ones pipelined.
+
+Small ones travel whole and everybody reduces them, see `relay`; large ones are cut
+into segments that are reduced on their way, see `strand`. All ranks choose alike,
+because the choice depends only on what is in the header.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ring_runtime.arrays import Array, as_bytes
+from ring_runtime.connection import Connection
+from ring_runtime.group import Group
+from ring_runtime.pipeline import broadcast_chain, move_message, run_ring
+from ring_runtime.reduction import Reduction, find_reduction
+from ring_runtime.relay import relay, relay_scratch
+from ring_runtime.strand import Plan, pool_rows
+from ring_runtime.wire import HEADER_NBYTES
+
+__all__ = ["broadcast_array", "gather_arrays", "move_array", "reduce_arrays"]
+
+RELAY_NBYTES = 65536
+RELAY_PAIR_NBYTES = 262144
+CHUNK_NBYTES = 262144
+SMALLEST_CHUNK_NBYTES = 32768
+CHUNKS_TO_OVERLAP = 4
+POOL_NBYTES = 8 * 1024**2
+STRIPE_NBYTES = 65536
+
+
+def _is_small(group: Group, nbytes: int) -> bool:
+    return nbytes <= (RELAY_PAIR_NBYTES if group.size() == 2 else RELAY_NBYTES)
+
+
+def reduce_arrays(group: Group, operation: str, array: Array, name: str, result: Array) -> None:
+    """Reduce to all of ``result``, or to our segment if it is shorter than the array."""
+    if group.size() == 1:
+        np.copyto(result, array)
+        return
+    reduction = find_reduction(operation, array.dtype)
+    header = group.next_header(operation, name, array.shape, 0, array.nbytes)
+    flat = result.reshape(-1)
+    with group.ring:
+        if not _is_small(group, array.nbytes):
+            _reduce_large(group, header, array, flat, reduction)
+            return
+        parts = _contributions(group, header, array)
+        if flat.size != array.size:
+            start = group.rank() * flat.size
+            parts = [part[start : start + flat.size] for part in parts]
+        reduction.fold_all(parts, flat)
+
+
+def _contributions(group: Group, header: bytearray, array: Array) -> list[Array]:
+    """The flat arrays of all ranks, in rank order."""
+    size, nbytes = group.size(), array.nbytes
+    block = max(nbytes, 1)
+    scratch = group.ring.scratch(relay_scratch(size, block))
+    own = scratch[HEADER_NBYTES : HEADER_NBYTES + nbytes].view(array.dtype)
+    np.copyto(own.reshape(array.shape), array)
+    parts = relay(group.ring, group.routes, size, header, block, scratch.data)
+    by_rank = [own] * size
+    for distance, part in enumerate(parts):
+        rank = group.order[group.position - distance]
+        by_rank[rank] = np.frombuffer(part, np.uint8, nbytes).view(array.dtype)
+    return by_rank
+
+
+def _plan(
+    group: Group, count: int, reduction: Reduction, *, reduces: bool, gathers: bool
+) -> tuple[Plan, int]:
+    """How a large collective is cut up, and how many bytes a chunk has at most."""
+    size = group.size()
+    strands = sum(len(route.outs) for route in group.routes)
+    itemsize = reduction.partial.itemsize
+    share = -(-count // (size * strands))
+    limit = CHUNK_NBYTES
+    if reduces:
+        limit = min(limit, POOL_NBYTES // (strands * pool_rows(size)))
+    chunks = -(-share * itemsize // limit)
+    overlapping = min(CHUNKS_TO_OVERLAP, share * itemsize // SMALLEST_CHUNK_NBYTES)
+    chunks = max(chunks, overlapping, 1)
+    plan = Plan(size, group.position, group.order, count, reduces, gathers, chunks)
+    return plan, (-(-share // chunks) + 1) * itemsize
+
+
+def _reduce_large(
+    group: Group, header: bytearray, array: Array, flat: Array, reduction: Reduction
+) -> None:
+    gathers = flat.size == array.size
+    if gathers and not array.flags.c_contiguous:
+        np.copyto(flat.reshape(array.shape), array)
+        source = flat
+    else:
+        source = np.ascontiguousarray(array).reshape(-1)
+    plan, chunk_nbytes = _plan(group, array.size, reduction, reduces=True, gathers=gathers)
+    strands = sum(len(route.outs) for route in group.routes)
+    row = -(-chunk_nbytes // 64) * 64
+    scratch = group.ring.scratch(strands * pool_rows(plan.size) * row)
+    run_ring(group.ring, group.routes, plan, header, source, flat, reduction, scratch)
+
+
+def gather_arrays(group: Group, array: Array, name: str, rows: Array) -> None:
+    """Fill ``rows``, one for each rank."""
+    own = rows[group.rank()]
+    if group.size() == 1:
+        np.copyto(own.reshape(array.shape), array)
+        return
+    header = group.next_header("all_gather", name, array.shape, 0, array.nbytes)
+    with group.ring:
+        if _is_small(group, array.nbytes):
+            for row, part in zip(rows, _contributions(group, header, array), strict=True):
+                np.copyto(row, part)
+            return
+        np.copyto(own.reshape(array.shape), array)
+        flat = rows.reshape(-1)
+        reduction = find_reduction("all_sum", array.dtype)
+        plan, _ = _plan(group, flat.size, reduction, reduces=False, gathers=True)
+        scratch = group.ring.scratch(0)
+        run_ring(group.ring, group.routes, plan, header, flat, flat, reduction, scratch)
+
+
+def broadcast_array(group: Group, array: Array, name: str, root: int, result: Array) -> None:
+    size = group.size()
+    is_root = group.rank() == root
+    if is_root and result.ctypes.data != array.ctypes.data:
+        np.copyto(result, array)
+    if size == 1:
+        return
+    header = group.next_header("broadcast", name, array.shape, root, array.nbytes)
+    with group.ring:
+        if _is_small(group, array.nbytes):
+            parts = _contributions(group, header, array)
+            np.copyto(result.reshape(-1), parts[root])
+            return
+        group.agree(header)
+        distance = (group.position - group.order.index(root)) % size
+        data = as_bytes(result.reshape(-1))
+        broadcast_chain(group.ring, group.routes, size, distance, data, CHUNK_NBYTES)
+
+
+def move_array(
+    group: Group,
+    connections: tuple[Connection, ...],
+    header: bytearray,
+    flat: Array,
+    *,
+    sends: bool,
+) -> None:
+    """Send a flat array to a neighbour or receive it, over all connections if that is worth it."""
+    used = connections[:1] if flat.nbytes <= STRIPE_NBYTES else connections
+    data = as_bytes(flat)
+    with group.ring:
+        move_message(group.ring, used, header, data, sends=sends, chunk=CHUNK_NBYTES)

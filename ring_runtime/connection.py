@@ -1,0 +1,200 @@
+"""Moving bytes: one primitive that sends and receives on many connections at once.
+
+`exchange` is the only place where array data meets a socket. It never blocks in
+a send while something could be received, which is what prevents the classic
+deadlock of a ring where everybody sends first. It runs in the caller's thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections import deque
+from collections.abc import Iterable
+from typing import Protocol
+
+from ring_runtime.errors import RingError
+
+__all__ = [
+    "Connection",
+    "Inflow",
+    "Outflow",
+    "Sink",
+    "Watch",
+    "exchange",
+]
+
+
+class Connection:
+    """One TCP connection to a neighbour.
+
+    Args:
+        sock: Connected; made non-blocking here.
+        peer: The rank at the other end.
+        address: Its far end, for messages.
+    """
+
+    __slots__ = ("address", "peer", "sock")
+
+    def __init__(self, sock: socket.socket, peer: int, address: str = "") -> None:
+        sock.setblocking(False)
+        self.sock = sock
+        self.peer = peer
+        self.address = address
+
+    def close(self) -> None:
+        """Close the socket; closing twice is fine."""
+        with contextlib.suppress(OSError):
+            self.sock.close()
+
+
+class Watch(Protocol):
+    """What `exchange` turns to when nothing moves or a connection fails."""
+
+    def wait(self, outs: list[Outflow], ins: list[Inflow]) -> None:
+        """Return when something may move again; raise when it never will."""
+
+    def moved(self) -> None:
+        """Note that bytes moved after a wait."""
+
+    def lost(self, connection: Connection, error: OSError | None) -> RingError:
+        """The error to raise for a failed connection; None stands for an end of stream."""
+
+
+class Outflow:
+    """Bytes on their way into one connection, in the order they are fed.
+
+    Args:
+        remaining: How many bytes will be fed in all.
+    """
+
+    __slots__ = ("completed", "connection", "queue", "remaining", "view")
+
+    def __init__(self, connection: Connection, remaining: int) -> None:
+        self.connection = connection
+        self.remaining = remaining
+        self.queue: deque[memoryview] = deque()
+        self.view: memoryview | None = None
+        self.completed = 0
+
+    def feed(self, view: memoryview) -> None:
+        """Queue these bytes; they must not change until they are sent."""
+        if self.view is None:
+            self.view = view
+        else:
+            self.queue.append(view)
+
+    def push(self) -> bool:
+        """Send what the connection takes now; whether anything moved."""
+        view = self.view
+        if view is None:
+            return False
+        try:
+            sent = self.connection.sock.send(view)
+        except BlockingIOError:
+            return False
+        self.remaining -= sent
+        if sent == len(view):
+            self.completed += 1
+            self.view = self.queue.popleft() if self.queue else None
+        else:
+            self.view = view[sent:]
+        return True
+
+
+class Sink(Protocol):
+    """Where the bytes of an `Inflow` go."""
+
+    def incoming(self) -> memoryview | None:
+        """Where the next bytes land, or None if there is no room until something is sent."""
+
+    def underway(self, received: int) -> None:
+        """So many more bytes of the view last returned are there, and it is not yet full."""
+
+    def arrived(self) -> None:
+        """The view last returned is full."""
+
+
+class Inflow:
+    """Bytes on their way out of one connection.
+
+    Args:
+        remaining: How many bytes will come in all.
+    """
+
+    __slots__ = ("connection", "remaining", "sink", "started", "view")
+
+    def __init__(self, connection: Connection, remaining: int, sink: Sink) -> None:
+        self.connection = connection
+        self.remaining = remaining
+        self.sink = sink
+        self.view: memoryview | None = None
+        self.started = False
+
+    def pull(self) -> bool:
+        """Receive what is there now; whether anything moved.
+
+        Raises:
+            EOFError: The peer will send no more.
+        """
+        view = self.view
+        if view is None:
+            view = self.sink.incoming()
+            if view is None:
+                return False
+            self.view = view
+        try:
+            received = self.connection.sock.recv_into(view)
+        except BlockingIOError:
+            return False
+        if not received:
+            raise EOFError
+        self.started = True
+        self.remaining -= received
+        if received == len(view):
+            self.view = None
+            self.sink.arrived()
+        else:
+            self.view = view[received:]
+            self.sink.underway(received)
+        return True
+
+
+def exchange(outs: Iterable[Outflow], ins: Iterable[Inflow], watch: Watch) -> None:
+    """Send and receive all of these at once; returns when every one is complete.
+
+    Args:
+        outs: A flow may be fed by the sink of another while this runs.
+
+    Raises:
+        PeerError: From ``watch``: a connection failed, an abort came, nothing moved for too long.
+    """
+    outs, ins = list(outs), list(ins)
+    waited = False
+    while True:
+        progress = False
+        for out in outs:
+            try:
+                progress |= out.push()
+            except OSError as error:
+                raise watch.lost(out.connection, error) from error
+        for inflow in ins:
+            try:
+                progress |= inflow.pull()
+            except EOFError as error:
+                raise watch.lost(inflow.connection, None) from error
+            except OSError as error:
+                raise watch.lost(inflow.connection, error) from error
+        if progress:
+            outs = [out for out in outs if out.remaining]
+            ins = [inflow for inflow in ins if inflow.remaining]
+            if not outs and not ins:
+                return
+            if waited:
+                watch.moved()
+                waited = False
+        elif outs or ins:
+            watch.wait(outs, ins)
+            waited = True
+        else:
+            return

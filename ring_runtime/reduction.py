@@ -1,0 +1,127 @@
+"""Adding (or comparing) arrays of every supported dtype, the same way on every rank.
+
+The two 16-bit floats are added in float32: partial sums travel as float32 and
+are rounded once, at the end. Maximum and minimum round nothing and stay in
+their own dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from ring_runtime.errors import UsageError
+from ring_runtime.wire import DTYPES
+
+__all__ = ["Reduction", "check_dtype", "find_reduction"]
+
+Array = NDArray[Any]
+Combine = Callable[..., Any]
+
+_PIECE = 32768
+_NAMES = {np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name): name for name in DTYPES}
+_HALVES = frozenset(np.dtype(t) for t in (np.float16, ml_dtypes.bfloat16))
+_UFUNCS: dict[str, Combine] = {
+    "all_sum": np.add,
+    "sum_scatter": np.add,
+    "all_max": np.maximum,
+    "all_min": np.minimum,
+}
+
+
+def check_dtype(dtype: np.dtype[Any], operation: str) -> str:
+    """The name of a dtype that can travel.
+
+    Raises:
+        UsageError: It can not, or not with this operation.
+
+    Example:
+        >>> check_dtype(np.dtype("float32"), "all_sum")
+        'float32'
+    """
+    name = _NAMES.get(dtype)
+    if name is None:
+        raise UsageError(
+            f"{operation} of dtype {dtype} is not possible",
+            hint=f"Convert the array to one of: {', '.join(DTYPES)}.",
+        )
+    if operation in ("all_max", "all_min") and dtype.kind == "c":
+        raise UsageError(
+            f"{operation} of {name} is not defined: complex numbers have no order",
+            hint="Use the real part, the imaginary part or the absolute value.",
+        )
+    return name
+
+
+class Reduction:
+    """How arrays of one dtype are combined by one operation.
+
+    Args:
+        combine: The numpy function of two arrays with ``out=``.
+        dtype: Of the arrays.
+        partial: Of what travels once two contributions are combined.
+    """
+
+    def __init__(self, combine: Combine, dtype: np.dtype[Any]) -> None:
+        self.combine = combine
+        self.dtype = dtype
+        widens = dtype in _HALVES and combine is np.add
+        self.partial: np.dtype[Any] = np.dtype(np.float32) if widens else dtype
+        self._quiet = dtype.kind not in "biu"
+
+    @property
+    def widens(self) -> bool:
+        """Whether partial results have another dtype than the arrays."""
+        return self.partial is not self.dtype and self.partial != self.dtype
+
+    def fold(self, received: Array, own: Array, out: Array) -> None:
+        """Write the combination of two equally long flat arrays to ``out``.
+
+        Args:
+            received: A contribution (``dtype``) or a partial result (``partial``).
+            own: Our contribution.
+            out: Of ``dtype`` to finish, of ``partial`` to pass on. It may be ``received``, and,
+                if that is narrower, may hold it in its upper half.
+        """
+        if not self._quiet:
+            self.combine(received, own, out=out)
+            return
+        with np.errstate(all="ignore"):
+            if not self.widens:
+                self.combine(received, own, out=out)
+                return
+            for start in range(0, len(own), _PIECE):
+                piece = slice(start, start + _PIECE)
+                total = received[piece].astype(np.float32)
+                self.combine(total, own[piece].astype(np.float32), out=total)
+                np.copyto(out[piece], total, casting="unsafe")
+
+    def fold_all(self, contributions: Sequence[Array], out: Array) -> None:
+        """Write the combination of all contributions, first to last, to ``out``.
+
+        Args:
+            out: Overlaps none of them.
+        """
+        first, second, *others = contributions
+        if not self.widens:
+            self.fold(first, second, out)
+            for other in others:
+                self.fold(out, other, out)
+            return
+        total = np.empty(len(first), np.float32)
+        self.fold(first, second, total)
+        for other in others:
+            self.fold(total, other, total)
+        with np.errstate(all="ignore"):
+            np.copyto(out, total, casting="unsafe")
+
+
+@lru_cache(maxsize=64)
+def find_reduction(operation: str, dtype: np.dtype[Any]) -> Reduction:
+    """The reduction of an operation for a dtype that `check_dtype` accepted."""
+    return Reduction(_UFUNCS[operation], dtype)

@@ -1,0 +1,350 @@
+"""A rank's place in the ring: its two neighbours, and what is known about their health.
+
+A `Ring` is open, broken or closed. It breaks when a neighbour is lost, when ranks
+turn out to call different things, or when anything else leaves a collective
+midway; then it tells both neighbours why, closes every socket, and raises the same
+error at every later call. It closes with a goodbye, so that the others can tell a
+rank that has finished from one that died.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import select
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ring_runtime.aborts import make_abort, make_error
+from ring_runtime.connection import Connection, Inflow, Outflow
+from ring_runtime.diagnosis import (
+    describe_exception,
+    garbled_error,
+    leaver_error,
+    lost_error,
+    mismatch_error,
+    never_closed_error,
+    silent_error,
+)
+from ring_runtime.errors import GroupClosed, PeerError, RingError, UsageError
+from ring_runtime.notices import Abort, Goodbye, decode_notices, encode_notice
+from ring_runtime.wire import decode_header
+
+__all__ = ["Neighbour", "Ring"]
+
+_EXPLANATION_S = 0.5
+_SUSPICION_S = 1.0
+_SPIN_S = 100e-6
+_WORTH_SPINNING_S = 200e-6
+_READ_NBYTES = 4096
+_ALIGNMENT = 64
+
+
+@dataclass
+class Neighbour:
+    """One side of a rank: the connections to it and what it has told us.
+
+    Args:
+        rank: Its rank; with two ranks both sides are the same one.
+        data: One connection per address of the hop, in the same order at both ends.
+        control: As many; the first carries notices, all of them notice a dead cable.
+        inbox: Bytes of a notice that is not yet whole.
+        goodbye: Set once it has left in good order.
+        ended: The first control connection is at its end; nothing more will be said.
+    """
+
+    rank: int
+    data: list[Connection]
+    control: list[Connection]
+    inbox: bytes = b""
+    goodbye: Goodbye | None = None
+    ended: bool = False
+
+
+class Ring:
+    """The connections of one rank to its two neighbours, and the one state they share.
+
+    Args:
+        rank: Ours.
+        size: Number of ranks.
+        left: The neighbour that connected to us; None in a ring of one.
+        right: The neighbour we connected to.
+        timeout: Seconds without any byte after which a collective gives up; 0 for never.
+        may_spin: Whether every rank on this machine has a core of its own.
+    """
+
+    def __init__(
+        self,
+        rank: int,
+        size: int,
+        left: Neighbour | None,
+        right: Neighbour | None,
+        *,
+        timeout: float = 0,
+        may_spin: bool = False,
+    ) -> None:
+        self.rank = rank
+        self.size = size
+        self.left = left
+        self.right = right
+        self.timeout = timeout
+        self.may_spin = may_spin
+        self.is_forming = False
+        self.header: bytearray | None = None
+        self.sequence = 0
+        self._scratch = np.empty(0, np.uint8)
+        self.error: RingError | None = None
+        self._lock = threading.Lock()
+        self._spin = 0.0
+        self._idle_since = 0.0
+        reference = weakref.ref(self)
+        self._at_exit = lambda: _close_at_exit(reference)
+        if size > 1:
+            atexit.register(self._at_exit)
+            os.register_at_fork(after_in_child=lambda: _leave_to_parent(reference))
+
+    def neighbours(self) -> Iterator[Neighbour]:
+        """The left one, then the right one, if there are any."""
+        for neighbour in (self.left, self.right):
+            if neighbour is not None:
+                yield neighbour
+
+    def scratch(self, nbytes: int) -> NDArray[np.uint8]:
+        """So many bytes of memory, good until the next call; kept, because new pages cost time."""
+        if nbytes > len(self._scratch):
+            self._scratch = np.empty(0, np.uint8)
+            room = np.empty(nbytes + _ALIGNMENT, np.uint8)
+            start = -room.ctypes.data % _ALIGNMENT
+            self._scratch = room[start : start + nbytes]
+        return self._scratch[:nbytes]
+
+    # A turn: one collective, from the first byte to the last.
+
+    def __enter__(self) -> Ring:
+        """Begin a collective; refused when broken, closed or busy in another thread."""
+        if not self._lock.acquire(blocking=False):
+            raise UsageError(
+                "this group is in a collective already",
+                hint="Use one thread at a time per group.",
+            )
+        if self.error is not None:
+            self._lock.release()
+            raise self.error.with_traceback(None)
+        self._idle_since = 0.0
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """End a collective; whatever leaves it midway breaks the ring."""
+        try:
+            if error is None:
+                self.sequence += 1
+            elif isinstance(error, RingError):
+                self.fail(error)
+            else:
+                self.fail(leaver_error(self.rank, error, self._view()))
+        finally:
+            self._lock.release()
+
+    # What `exchange` asks of us.
+
+    def moved(self) -> None:
+        """Note that bytes moved after a wait, and learn whether spinning pays."""
+        idle = time.monotonic() - self._idle_since
+        self._spin = _SPIN_S if self.may_spin and idle < _WORTH_SPINNING_S else 0.0
+        self._idle_since = 0.0
+
+    def wait(self, outs: list[Outflow], ins: list[Inflow]) -> None:
+        """Return when something may move again.
+
+        For the first moments it returns at once, if the last waits were short and
+        there are cores enough; then it sleeps until a socket is ready.
+
+        Raises:
+            PeerError: An abort came, a neighbour died, or nothing moved for ``timeout``.
+        """
+        now = time.monotonic()
+        if not self._idle_since:
+            self._idle_since = now
+        if now - self._idle_since < self._spin:
+            return
+        interest: dict[int, int] = {}
+        for out in outs:
+            if out.view is not None:
+                fd = out.connection.sock.fileno()
+                interest[fd] = interest.get(fd, 0) | select.POLLOUT
+        for inflow in ins:
+            if inflow.view is not None:
+                fd = inflow.connection.sock.fileno()
+                interest[fd] = interest.get(fd, 0) | select.POLLIN
+        deadline = self._deadline(now, ins)
+        ready = self._poll(interest, None if deadline is None else max(0.0, deadline - now))
+        if not ready and deadline is not None and time.monotonic() >= deadline:
+            late = [inflow for inflow in ins if not inflow.started] or ins
+            ranks = sorted({inflow.connection.peer for inflow in late})
+            if self.is_forming:
+                raise never_closed_error(self.rank, ranks)
+            raise silent_error(ranks, self.timeout, self._view())
+
+    def _deadline(self, now: float, ins: list[Inflow]) -> float | None:
+        if not self.timeout:
+            return None
+        deadline = self._idle_since + self.timeout
+        if any(not inflow.started for inflow in ins) and not self.is_forming:
+            return deadline
+        return deadline + _SUSPICION_S
+
+    def _poll(self, interest: dict[int, int], seconds: float | None) -> bool:
+        """Whether a socket became ready; notices are read on the way."""
+        poller = select.poll()
+        for fd, mask in interest.items():
+            poller.register(fd, mask)
+        watched: dict[int, tuple[Neighbour, Connection]] = {}
+        for neighbour in self.neighbours():
+            if neighbour.ended and neighbour.goodbye is None:
+                raise self.lost(neighbour.control[0], None)
+            for connection in neighbour.control:
+                fd = connection.sock.fileno()
+                if fd >= 0 and not neighbour.ended:
+                    poller.register(fd, select.POLLIN)
+                    watched[fd] = neighbour, connection
+        ready = poller.poll(None if seconds is None else seconds * 1000 + 1)
+        for fd, _ in ready:
+            if fd in watched:
+                self._listen(*watched[fd])
+        return bool(ready)
+
+    def _listen(self, neighbour: Neighbour, connection: Connection) -> None:
+        """Read what a control connection has to say.
+
+        Raises:
+            RingError: It brought an abort, or failed.
+        """
+        try:
+            data = connection.sock.recv(_READ_NBYTES)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            if neighbour.goodbye is None:
+                raise self._lost(connection, error) from error
+            data = b""
+        if not data:
+            neighbour.ended = True
+            return
+        try:
+            notices, neighbour.inbox = decode_notices(neighbour.inbox + data)
+        except PeerError as error:
+            raise garbled_error(connection, error, self._view()) from error
+        for notice in notices:
+            if isinstance(notice, Goodbye):
+                neighbour.goodbye = notice
+            else:
+                failure = make_error(notice)
+                self.fail(failure, notice)
+                raise failure
+
+    # Which error it is.
+
+    def lost(self, connection: Connection, error: OSError | None) -> RingError:
+        """The error for a failed connection, after hearing out what the neighbours say about it.
+
+        Args:
+            error: None if the stream ended.
+        """
+        neighbour = self._at(connection)
+        until = time.monotonic() + _EXPLANATION_S
+        while not neighbour.ended and neighbour.goodbye is None:
+            left = until - time.monotonic()
+            if left <= 0:
+                break
+            try:
+                self._poll({}, left)
+            except RingError as explanation:
+                return explanation
+        return self._lost(connection, error)
+
+    def _lost(self, connection: Connection, error: OSError | None) -> PeerError:
+        return lost_error(connection, error, self._at(connection).goodbye, self._view())
+
+    def mismatch(self, connection: Connection, ours: bytes, theirs: bytes) -> PeerError:
+        """The error for a header that differs from ours."""
+        return mismatch_error(self.rank, connection, ours, theirs, self._view())
+
+    def _at(self, connection: Connection) -> Neighbour:
+        for neighbour in self.neighbours():
+            if connection in neighbour.data or connection in neighbour.control:
+                return neighbour
+        raise AssertionError("a connection of no neighbour")
+
+    def _view(self) -> str:
+        if self.header is None:
+            return ""
+        return f"rank {self.rank} in {decode_header(bytes(self.header))}"
+
+    # Endings.
+
+    def fail(self, error: RingError, abort: Abort | None = None) -> None:
+        """Break for ever: tell both neighbours once, close every socket.
+
+        Args:
+            abort: What another rank told us, to be passed on as it is.
+        """
+        if self.error is None:
+            self.error = error
+            self._shut(abort or make_abort(error, self.rank))
+
+    def close(self, reason: str = "") -> None:
+        """Leave in good order; later calls raise `GroupClosed`. Closing twice is fine."""
+        if self.error is None:
+            self.error = GroupClosed(
+                f"rank {self.rank} has closed this group", hint="Do not close it before the end."
+            )
+            self._shut(Goodbye(self.sequence, reason))
+
+    def _shut(self, notice: Abort | Goodbye) -> None:
+        data = encode_notice(notice)
+        for neighbour in self.neighbours():
+            with contextlib.suppress(OSError):
+                neighbour.control[0].sock.send(data)
+            with contextlib.suppress(OSError):
+                while neighbour.control[0].sock.recv(_READ_NBYTES):
+                    pass
+        self.release()
+
+    def release(self) -> None:
+        """Close every socket without a word."""
+        atexit.unregister(self._at_exit)
+        for neighbour in self.neighbours():
+            for connection in (*neighbour.data, *neighbour.control):
+                connection.close()
+
+
+def _close_at_exit(reference: weakref.ref[Ring]) -> None:
+    ring = reference()
+    if ring is not None:
+        error = getattr(sys, "last_value", None)
+        ring.close("" if error is None else f"raised {describe_exception(error)}")
+
+
+def _leave_to_parent(reference: weakref.ref[Ring]) -> None:
+    """Close a forked child's copies of the sockets, so that a dead parent is seen to be dead."""
+    ring = reference()
+    if ring is not None and ring.error is None:
+        ring.error = GroupClosed(
+            "this group belongs to the process that was forked",
+            hint="Start ranks with distributed_launch instead of forking.",
+        )
+        ring.release()
