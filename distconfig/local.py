@@ -145,8 +145,12 @@ class LocalConnection:
 
     def run(self, script: str, *, timeout_s: float) -> Completed:
         """Run a POSIX script under ``/bin/sh`` and return what it printed."""
-        channel = self.open_channel(("/bin/sh",))
-        return run_script(channel, script, host=self.host, deadline=Deadline(timeout_s))
+        deadline = Deadline(timeout_s)
+        return run_script(self.open_shell(), script, host=self.host, deadline=deadline)
+
+    def open_shell(self) -> LocalChannel:
+        """Start a ``/bin/sh`` that leads its own process group and runs what it is sent."""
+        return self.open_channel(("/bin/sh",))
 
     def open_channel(self, command: tuple[str, ...]) -> LocalChannel:
         """Start a command as a child process."""

@@ -9,12 +9,12 @@ from functools import partial
 from distconfig.deadline import Deadline
 from distconfig.errors import CommandFailed, ProbeError, Unreachable
 from distconfig.fan_out import ask_all
-from distconfig.marked_script import wrap_script
+from distconfig.marked_script import after_marker, wrap_script
 from distconfig.operator_network import read_operator_network
 from distconfig.probe_script import platform_of, render_probe_script, split_answers
 from distconfig.probes import PROBES, Probe, is_wanted
 from distconfig.recording import HostRecording, OperatorNetwork, Recording
-from distconfig.run_script import converse, new_nonce
+from distconfig.run_script import converse, new_nonce, no_shell
 from distconfig.shell import Completed, Connection
 
 __all__ = ["record_hosts"]
@@ -92,28 +92,28 @@ def _ask_round(
     answers: dict[str, Completed],
 ) -> ProbeError | None:
     """Add what one round answers; the reason if it did not come to its end."""
-    nonce = new_nonce()
+    greeting, nonce = new_nonce(), new_nonce()
+    script = wrap_script(render_probe_script(probes, nonce), greeting)
     try:
-        channel = connection.open_channel(("/bin/sh",))
+        channel = connection.open_shell()
     except ProbeError as error:
         return error
-    script = wrap_script(render_probe_script(probes, nonce), new_nonce())
-    transcript = converse(channel, script, deadline)
-    found = split_answers(
-        probes, nonce, transcript.stdout, transcript.stderr, transcript.seconds_at
-    )
+    heard = converse(channel, script, deadline)
+    found = split_answers(probes, nonce, heard.stdout, heard.stderr, heard.seconds_at)
     answers.update(found.completed)
-    if not transcript.gave_up and transcript.returncode == 0:
-        return None
-    if transcript.gave_up:
+    if heard.gave_up:
         return CommandFailed(
-            f"it {transcript.gave_up}",
+            f"it {heard.gave_up}",
             host=host,
             argv=found.unfinished.argv if found.unfinished else ("/bin/sh",),
             hint="Run that command there by hand and see why it hangs.",
         )
-    return Unreachable(
-        "the connection ended in the middle of the answers",
-        host=host,
-        hint="See whether the host restarted, or its network changed.",
-    )
+    if after_marker(heard.stdout, greeting) is None:
+        return no_shell(host, heard.returncode, heard.stderr or heard.stdout)
+    if heard.returncode is None:
+        return Unreachable(
+            "the connection ended in the middle of the answers",
+            host=host,
+            hint="See whether the host restarted, or its network changed.",
+        )
+    return None

@@ -89,6 +89,16 @@ class Connection(Shell, Protocol):
         """This machine, without ssh."""
         ...
 
+    def open_shell(self) -> ByteChannel:
+        """Start a ``/bin/sh`` that leads its own process group and runs what it is sent.
+
+        What the login shell prints comes first; `marked_script` tells the two apart.
+
+        Raises:
+            ProbeError: The host could not be asked.
+        """
+        ...
+
     def open_channel(self, command: tuple[str, ...]) -> ByteChannel:
         """Start a command whose bytes arrive exactly, whatever the login shell prints first.
 

@@ -38,16 +38,22 @@ class SshConnection:
     def run(self, script: str, *, timeout_s: float) -> Completed:
         """Run a POSIX script under ``/bin/sh`` and return what it printed."""
         deadline = Deadline(timeout_s)
-        channel = self._route.session.open_exec(REMOTE_SHELL, deadline)
-        return run_script(channel, script, host=self.host, deadline=deadline)
+        return run_script(self._shell(deadline), script, host=self.host, deadline=deadline)
+
+    def open_shell(self) -> ByteChannel:
+        """Start a ``/bin/sh`` that leads its own process group and runs what it is sent."""
+        return self._shell(Deadline(_OPEN_TIMEOUT_S))
 
     def open_channel(self, command: tuple[str, ...]) -> ByteChannel:
         """Start a command whose bytes arrive exactly, whatever the login shell prints first."""
         deadline = Deadline(_OPEN_TIMEOUT_S)
-        channel = self._route.session.open_exec(REMOTE_SHELL, deadline)
+        channel = self._shell(deadline)
         nonce = new_nonce()
         channel.send(wrap_command(command, nonce))
         return skip_to_marker(channel, nonce, host=self.host, deadline=deadline)
+
+    def _shell(self, deadline: Deadline) -> ByteChannel:
+        return self._route.session.open_exec(REMOTE_SHELL, deadline)
 
     def close(self) -> None:
         """End the connection and everything that runs on it."""

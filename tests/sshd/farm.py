@@ -90,6 +90,15 @@ class FarmHost:
         path = self.shared / name
         return path.read_text().splitlines() if path.exists() else []
 
+    def files_written(self) -> set[str]:
+        """The paths of all files that differ from this machine's, wherever on the host."""
+        assert self.process is not None
+        sshd = _descendants(self.process.pid)[0]
+        upper = f"{self.folder}/mnt/upper"
+        argv = ["nsenter", f"--target={sshd}", "--mount", "find", upper, "!", "-type", "d"]
+        found = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+        return {line.removeprefix(upper) for line in found.splitlines()}
+
     def commands_running(self) -> list[str]:
         """The command lines of all processes in the host, but not the sshd itself."""
         if self.process is None:
