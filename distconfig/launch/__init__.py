@@ -1,0 +1,1 @@
+"""From a hostfile to running ranks: `distributed_launch`."""

@@ -1,0 +1,84 @@
+"""How the agent gets to where it runs: its modules' text, and what runs it there.
+
+Nothing is installed. The text travels over the channel and lives in the memory
+of one interpreter. This module loads nothing, because a local job starts its
+agent before anything else.
+"""
+
+from __future__ import annotations
+
+__all__ = ["BOOTSTRAP", "agent_command", "pack_agent", "remote_command"]
+
+_MODULES = ("frames", "agent_mpi", "agent_checks", "agent_files", "agent_ranks", "agent")
+
+#: Run by ``python -c``: reads modules, each after a line with its name and length.
+BOOTSTRAP = r"""
+import os, sys
+try:
+    os.setsid()  # a Ctrl-C in the launcher's terminal is the launcher's business
+except OSError:
+    pass
+def take(nbytes):
+    data = b""
+    while len(data) < nbytes:
+        more = os.read(0, nbytes - len(data))
+        if not more:
+            sys.exit(0)
+        data += more
+    return data.decode("utf-8")
+Module = type(sys)
+package = sys.modules["distconfig.launch"] = Module("distconfig.launch")
+while True:
+    name, length = take(32).split()
+    if name == "end":
+        break
+    module = sys.modules["distconfig.launch." + name] = Module("distconfig.launch." + name)
+    setattr(package, name, module)
+    exec(compile(take(int(length)), module.__name__, "exec"), module.__dict__)
+package.agent.main()
+"""
+
+# $1 is the bootstrap, the other words are interpreters to try in turn. Apple's
+# /usr/bin/python3 is a stub that opens a dialog unless the developer tools are there.
+_FIND_PYTHON = """
+bootstrap=$1
+shift
+for word in "$@"; do
+    case $word in "~/"*) word=$HOME/${word#"~/"} ;; esac
+    case $word in */*) python=$word ;; *) python=$(command -v "$word") || continue ;; esac
+    [ -x "$python" ] || continue
+    if [ "$python" = /usr/bin/python3 ] && [ "$(uname -s)" = Darwin ]; then
+        xcode-select -p >/dev/null 2>&1 || continue
+    fi
+    "$python" -I -S -c 'import sys; sys.exit(sys.version_info < (3, 8))' \\
+        </dev/null >/dev/null 2>&1 || continue
+    exec "$python" -I -S -c "$bootstrap"
+done
+echo "no Python 3.8 or newer at any of: $*" >&2
+exit 127
+"""
+
+
+def pack_agent() -> bytes:
+    """The agent's modules, as the bootstrap reads them."""
+    folder = __file__.rpartition("/")[0]
+    package = b""
+    for name in _MODULES:
+        with open(f"{folder}/{name}.py", "rb") as file:  # noqa: PTH123 -- pathlib is not loaded yet
+            text = file.read()
+        package += b"%-20s%11d\n%s" % (name.encode(), len(text), text)
+    return package + b"%-20s%11d\n" % (b"end", 0)
+
+
+def agent_command(python: str) -> tuple[str, ...]:
+    """The command that becomes the agent under this interpreter."""
+    return (python, "-I", "-S", "-c", BOOTSTRAP)
+
+
+def remote_command(pythons: tuple[str, ...]) -> tuple[str, ...]:
+    """The command that becomes the agent on a host, under the first of these that works there.
+
+    Args:
+        pythons: Interpreters to try: paths, ``~/`` meaning the home there, or names on PATH.
+    """
+    return ("/bin/sh", "-c", _FIND_PYTHON, "find-python", BOOTSTRAP, *pythons)
