@@ -27,7 +27,7 @@ from distconfig.sudoers import render_sudoers
 from distconfig.survey import Survey, survey_recording, without_unreachable
 from distconfig.tables import cable_table, host_table, ring_line
 from distconfig.topology import Topology
-from ring_runtime.hostfile import Hostfile, render_hostfile, save_text
+from ring_runtime.hostfile import Hostfile, render_hostfile, save_bytes
 
 __all__ = ["ConfigureOptions", "configure_hosts"]
 
@@ -272,7 +272,7 @@ def _deliver_hostfile(hostfile: Hostfile, output: Path | None, screen: Screen) -
         sys.stdout.write(f"\n# hostfile.json\n{text}")
         return
     try:
-        save_text(text, output)
+        save_bytes(text.encode(), output)
     except OSError as error:
         raise UsageError(
             f"{output} can not be written: {error.strerror or error}",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from pathlib import Path
 
 from distconfig.errors import UsageError
+from ring_runtime.hostfile import save_bytes
 
 __all__ = ["draw"]
 
@@ -24,30 +24,32 @@ def draw(dot_text: str, path: str | os.PathLike[str], picture_format: str) -> No
     Raises:
         UsageError: ``dot`` is missing or fails, or the file can not be written.
     """
-    target = Path(path)
     program = shutil.which("dot")
     if program is None:
         raise UsageError(
             "the program dot was not found",
             hint=f"{_INSTALL}, or use --dot and draw the text elsewhere.",
         )
-    aside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         drawn = subprocess.run(
-            [program, f"-T{picture_format}", "-o", str(aside)],
+            [program, f"-T{picture_format}"],
             input=dot_text.encode(),
             capture_output=True,
             timeout=_TIMEOUT_S,
             check=False,
         )
-        if drawn.returncode != 0 or not aside.exists():
+        if drawn.returncode != 0 or not drawn.stdout:
             said = drawn.stderr.decode(errors="replace").strip()
             raise UsageError(
-                f"dot could not draw {target}: {said or f'exit {drawn.returncode}'}",
-                hint="Check that the folder exists and can be written, or use --dot.",
+                f"dot could not draw {path}: {said or f'exit {drawn.returncode}'}",
+                hint="Use --dot, and check your Graphviz with: dot -V",
             )
-        aside.replace(target)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise UsageError(f"dot could not draw {target}: {error}", hint="Use --dot.") from error
-    finally:
-        aside.unlink(missing_ok=True)
+        save_bytes(drawn.stdout, path)
+    except OSError as error:
+        raise UsageError(
+            f"{path} can not be written: {error.strerror or error}", hint="Check the folder."
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise UsageError(
+            f"dot did not finish within {_TIMEOUT_S} s", hint="Use --dot and draw it elsewhere."
+        ) from error

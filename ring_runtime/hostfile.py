@@ -37,7 +37,7 @@ __all__ = [
     "parse_hostfile",
     "render_address_list",
     "render_hostfile",
-    "save_text",
+    "save_bytes",
 ]
 
 BACKENDS = ("", "any", "ring", "mpi", "jaccl", "jaccl-ring", "nccl")
@@ -232,7 +232,7 @@ def render_hostfile(hostfile: Hostfile) -> str:
     )
 
 
-def save_text(text: str, path: str | os.PathLike[str], *, mode: int = 0o644) -> None:
+def save_bytes(data: bytes, path: str | os.PathLike[str], *, mode: int = 0o644) -> None:
     """Write a file whole or not at all: aside, flushed to disk, then renamed over the old one.
 
     Raises:
@@ -241,8 +241,8 @@ def save_text(text: str, path: str | os.PathLike[str], *, mode: int = 0o644) -> 
     target = Path(path)
     descriptor, aside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         Path(aside).chmod(mode)

@@ -19,7 +19,7 @@ from ring_runtime.hostfile import (
     parse_hostfile,
     render_address_list,
     render_hostfile,
-    save_text,
+    save_bytes,
 )
 
 PAIR = Hostfile(
@@ -236,7 +236,7 @@ def test_a_file_that_can_not_be_read_is_named(tmp_path: Path, content: bytes | N
 def test_saving_replaces_the_old_file_whole(tmp_path: Path) -> None:
     path = tmp_path / "hostfile.json"
     path.write_text("old")
-    save_text(render_hostfile(PAIR), path)
+    save_bytes(render_hostfile(PAIR).encode(), path)
     assert load_hostfile(path) == PAIR
     assert [each.name for each in tmp_path.iterdir()] == ["hostfile.json"]
 
@@ -244,7 +244,9 @@ def test_saving_replaces_the_old_file_whole(tmp_path: Path) -> None:
 def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "hostfile.json"
     path.write_text("old")
-    with pytest.raises(UnicodeEncodeError):
-        save_text("\ud800", path)
+    with pytest.raises(TypeError):
+        save_bytes("not bytes", path)  # type: ignore[arg-type]
+    with pytest.raises(FileNotFoundError):
+        save_bytes(b"new", tmp_path / "missing" / "hostfile.json")
     assert path.read_text() == "old"
     assert [each.name for each in tmp_path.iterdir()] == ["hostfile.json"]
