@@ -115,10 +115,12 @@ def _place_peers(
             placed[by_tag[peer.tag]].append(_sighting(peer))
     candidates = sorted((each.label for each in _candidates(bus, linked)), key=label_order)
     ways = {peer.via[:1] or peer.domain_uuid for peer in unplaced}
+    doubtful = [AmbiguousSighting(_sighting(peer), tuple(candidates)) for peer in unplaced]
     if len(candidates) == 1 and len(ways) == 1:
-        placed[candidates[0]] += [_sighting(peer) for peer in unplaced]
-        return placed, []
-    return placed, [AmbiguousSighting(_sighting(peer), tuple(candidates)) for peer in unplaced]
+        placed[candidates[0]] += [each.sighting for each in doubtful]
+        doubtful = []
+    nameless = [AmbiguousSighting(sighting, ("",)) for sighting in placed.pop("", [])]
+    return placed, doubtful + nameless
 
 
 def _devices_at(bus: Bus, receptacle: BusReceptacle) -> tuple[str, ...]:
