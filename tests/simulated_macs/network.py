@@ -23,6 +23,9 @@ MAX_MTU = 9000
 """The largest packet that a simulated Thunderbolt port takes; of real ones it is not known."""
 
 
+_IFF_UP = 1
+
+
 class NetworkRefusal(Exception):
     """The kernel said no; the text is what the C library calls the reason."""
 
@@ -92,10 +95,11 @@ class Network:
 
     # Reading
 
-    def links(self) -> list[Link]:
-        """All interfaces, in the order the kernel numbers them."""
+    def links(self, name: str = "") -> list[Link]:
+        """All interfaces, in the order the kernel numbers them, or the one of this name."""
+        words = ["dev", name] if name else []
         belongs = {port: name for name, each in self.bridges.items() for port in each.members}
-        entries: list[dict[str, Any]] = json.loads(run_ip("-j", "addr", "show"))
+        entries: list[dict[str, Any]] = json.loads(run_ip("-j", "addr", "show", *words))
         return [
             Link(
                 name=entry["ifname"],
@@ -118,12 +122,13 @@ class Network:
         """One interface.
 
         Raises:
-            KeyError: There is none of this name.
+            NetworkRefusal: There is none of this name.
         """
-        for link in self.links():
-            if link.name == name:
-                return link
-        raise KeyError(name)
+        return self.links(name)[0]
+
+    def exists(self, name: str) -> bool:
+        """Whether the kernel has an interface of this name."""
+        return Path("/sys/class/net", name).exists()
 
     def routes(self) -> list[dict[str, Any]]:
         """The main table as ``ip -j route`` tells it."""
@@ -159,7 +164,7 @@ class Network:
         if address.network.prefixlen < 31:
             words += ["brd", "+"]
         run_ip(*words)
-        if not self.link(name).is_up:
+        if not int(Path("/sys/class/net", name, "flags").read_text(), 16) & _IFF_UP:
             self.set_up(name, True)
 
     def remove_address(self, name: str, address: IPv4Interface) -> None:

@@ -38,17 +38,16 @@ def ether(mac: Mac, interface: str) -> str:
 
 def portray(world: World, host: str) -> fakemac.Mac:
     """The Mac of this name with what is attached to it now."""
-    fakes = {mac.name: _blank(mac) for mac in world.macs}
-    for mac in world.macs:
-        domains: dict[tuple[str | int, ...], str] = {
-            ("domain", fakes[mac.name].bus_of(1 + place)): str(
-                world.domain_uuid(End(mac.name, port))
-            ).upper()
-            for place, port in enumerate(mac.ports)
+    cables = [cable for cable in world.cables if host in (cable[0].host, cable[1].host)]
+    near = {host, *(end.host for cable in cables for end in cable)}
+    ports = {mac.name: mac.ports for mac in world.macs if mac.name in near}
+    fakes = {mac.name: _blank(mac) for mac in world.macs if mac.name in near}
+    for name, fake in fakes.items():
+        fake.identifiers = {
+            ("domain", fake.bus_of(1 + place)): str(world.domain_uuid(End(name, port))).upper()
+            for place, port in enumerate(ports[name])
         }
-        fakes[mac.name].identifiers = domains
-    ports = {mac.name: mac.ports for mac in world.macs}
-    for one, two in world.cables:
+    for one, two in cables:
         ends = [(fakes[end.host], 1 + ports[end.host].index(end.interface)) for end in (one, two)]
         fakemac.connect(*ends[0], *ends[1])
     return fakes[host]

@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.simulated_macs.layout import Layout
 from tests.simulated_macs.operator import known_host
-from tests.simulated_macs.simulated_mac import SimulatedMac, in_folder, run_to_end
+from tests.simulated_macs.simulated_mac import SimulatedMac, run_to_end
 
 __all__ = ["SimulatedMacs", "attach", "read_facts", "simulated", "start_lab"]
 
@@ -78,9 +78,11 @@ class SimulatedMacs:
         """Start a program on the operator's machine; ``options`` are those of ``Popen``."""
         target = self.facts["operator"]
         folder = options.pop("cwd", self.home)
-        enter = ["nsenter", f"--target={target}", "--mount", "--net", "--"]
+        # Through /proc/N/root, so that it is a folder of that mount namespace, not of ours.
+        enter = ["nsenter", f"--target={target}", "--mount", "--net"]
+        enter += [f"--wd=/proc/{target}/root{folder}", "--"]
         environment = {**self.environment(), **(env or {})}
-        return subprocess.Popen([*enter, *in_folder(folder, argv)], env=environment, **options)
+        return subprocess.Popen([*enter, *argv], env=environment, **options)
 
     def run(
         self,

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from tests.simulated_macs.layout import Layout
 from tests.simulated_macs.root import USER_ID
 
-__all__ = ["Counters", "SimulatedMac", "in_folder", "run_to_end"]
+__all__ = ["Counters", "SimulatedMac", "run_to_end"]
 
 _MAC_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 
@@ -27,11 +27,6 @@ class _Lab(Protocol):
     facts: dict[str, Any]
 
     def order(self, verb: str, **words: Any) -> None: ...
-
-
-def in_folder(folder: Path | str, argv: Sequence[str]) -> list[str]:
-    """Words that run a command in a folder that is looked up only then, in its namespace."""
-    return ["/bin/sh", "-c", 'cd "$0" && exec "$@"', str(folder), *argv]
 
 
 def run_to_end(
@@ -94,10 +89,10 @@ class SimulatedMac:
             "LANG": "en_US.UTF-8", **(env or {}),
         }  # fmt: skip
         enter = ["nsenter", f"--target={self.pid}", "--mount", "--net", "--uts", "--ipc", "--pid"]
-        enter.append(f"--root=/proc/{self.pid}/root")
+        enter += [f"--root=/proc/{self.pid}/root", f"--wd=/proc/{self.pid}/root{home}"]
         if not is_root:
             enter += [f"--setuid={USER_ID}", "--setgid=20"]
-        return subprocess.Popen([*enter, "--", *in_folder(home, argv)], env=settings, **options)
+        return subprocess.Popen([*enter, "--", *argv], env=settings, **options)
 
     def run(
         self,

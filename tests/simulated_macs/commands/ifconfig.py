@@ -26,25 +26,34 @@ class _Failure(Exception):
 
 def ifconfig(host: Host, args: list[str], caller: Caller) -> Answer:
     """``ifconfig [-a]``, ``ifconfig NAME``, ``ifconfig NAME WORDS...``."""
-    interfaces = live_interfaces(
-        portray(host.world_file.read(), host.network.mac.name), host.network
-    )
-    names = [each.name for each in interfaces]
-    if args in ([], ["-a"]):
-        return Answer(0, render_ifconfig(interfaces))
-    if args == ["-l"]:
-        return Answer(0, " ".join(names) + "\n")
-    name, words = args[0], args[1:]
-    is_creation = words[:1] == ["create"] and name.startswith("bridge")
-    if name not in names and not is_creation:
-        return Answer(1, "", f"ifconfig: interface {name} does not exist\n")
-    if not words or words == ["inet"]:
-        return Answer(0, render_ifconfig(interfaces, only=[name]))
+    name, words = (args or ["-a"])[0], args[1:]
+    if name in ("-a", "-l") or not words:
+        return _show(host, name)
+    is_creation = words[0] == "create" and name.startswith("bridge")
+    if not host.network.exists(name) and not is_creation:
+        return _no_interface(name)
     try:
         _apply(host.network, name, words, caller)
     except _Failure as failure:
         return Answer(1, "", f"ifconfig: {failure}\n")
     return Answer()
+
+
+def _show(host: Host, name: str) -> Answer:
+    fake = portray(host.world_file.read(), host.network.mac.name)
+    interfaces = live_interfaces(fake, host.network)
+    names = [each.name for each in interfaces]
+    if name == "-l":
+        return Answer(0, " ".join(names) + "\n")
+    if name == "-a":
+        return Answer(0, render_ifconfig(interfaces))
+    if name not in names:
+        return _no_interface(name)
+    return Answer(0, render_ifconfig(interfaces, only=[name]))
+
+
+def _no_interface(name: str) -> Answer:
+    return Answer(1, "", f"ifconfig: interface {name} does not exist\n")
 
 
 def _apply(network: Network, name: str, words: list[str], caller: Caller) -> None:
@@ -173,7 +182,7 @@ def _change_members(network: Network, name: str, word: str, port: str) -> None:
     verb = {"addm": "BRDGADD", "deletem": "BRDGDEL"}[word]
     if name not in network.bridges:
         raise _Failure(f"{verb} {port}: Invalid argument")
-    if port not in {link.name for link in network.links()}:
+    if not network.exists(port):
         reason = "No such file or directory" if word == "deletem" else "Device not configured"
         raise _Failure(f"{verb} {port}: {reason}")
     change = network.add_member if word == "addm" else network.remove_member
