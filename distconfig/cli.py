@@ -36,7 +36,10 @@ From = Annotated[
     typer.Option("--from", help="Use a recording instead of asking hosts.", metavar="DIR"),
 ]
 AcceptNew = Annotated[
-    bool, typer.Option(help="Accept host keys never seen before; never a changed one.")
+    bool,
+    typer.Option(
+        "--accept-new-host-keys", help="Accept host keys never seen before; never a changed one."
+    ),
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more on stderr.")]
 
@@ -136,6 +139,31 @@ def configure(
         verbose=verbose,
     )
     raise typer.Exit(configure_hosts(options))
+
+
+@app.command()
+def teardown(
+    hosts: Hosts = None,
+    hostfile: HostfileIn = None,
+    from_: From = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be run; change nothing.")
+    ] = False,
+    ignore_unreachable: Annotated[
+        bool, typer.Option("--ignore-unreachable", help="Hosts that do not answer are no failure.")
+    ] = False,
+    accept_new_host_keys: AcceptNew = False,
+    verbose: Verbose = False,
+) -> None:
+    """Undo on these hosts what --auto-setup did, as far as it is still as it left it.
+
+    Reports what was changed since by others and is therefore left alone.
+    """
+    from distconfig.commands.teardown import TeardownOptions, teardown_hosts
+    from distconfig.sources import HostSource
+
+    source = HostSource(hosts, hostfile, from_, accept_new_host_keys)
+    raise typer.Exit(teardown_hosts(TeardownOptions(source, dry_run, ignore_unreachable, verbose)))
 
 
 def _show_error(error: DistconfigError | HostfileError) -> None:

@@ -13,7 +13,7 @@ from distconfig.apply import DEAD_MAN_S, apply_setup
 from distconfig.cabling_json import render_cabling
 from distconfig.cluster_plan import ClusterPlan, PlanOptions, plan_cluster, suggest_rdma
 from distconfig.dot import render_dot
-from distconfig.errors import ProbeError, ReportError, TopologyError, UsageError
+from distconfig.errors import ProbeError, TopologyError, UsageError
 from distconfig.ethernet import find_lan_addresses, find_subnet_warning
 from distconfig.graphviz import draw
 from distconfig.hostfile_plan import plan_lan_hostfile
@@ -122,29 +122,17 @@ def _configure(
     for host, report in survey.topology.reports.items():
         for line in report.notes:
             screen.note(f"{host}: not understood and not needed: {line}")
-    code = _show_failures(survey, options.ignore_unreachable, screen)
+    code = screen.show_failures(survey.failures, options.ignore_unreachable)
     if options.describes_only:
         return _describe(options, survey, screen) or code
-    if code:
-        return code
+    if code or not survey.topology.reports:
+        return code or ProbeError.exit_code
     survey = without_unreachable(survey)
     if len(survey.topology.hosts) < 2:
         raise UsageError("a ring needs two hosts or more", hint="Name more: --hosts h1,h2.")
     if options.over == "ethernet":
         return _configure_ethernet(options, survey, screen)
     return _configure_thunderbolt(options, pool, answers, survey, screen)
-
-
-def _show_failures(survey: Survey, ignore_unreachable: bool, screen: Screen) -> int:
-    """Show why hosts are missing; the exit code that follows, 0 if that is accepted."""
-    for error in survey.failures.values():
-        screen.show_error(error)
-    if survey.not_understood and (ignore_unreachable or not survey.unreachable):
-        return ReportError.exit_code
-    if survey.unreachable and (not ignore_unreachable or not survey.topology.reports):
-        screen.say("--ignore-unreachable goes on without the hosts that do not answer.")
-        return ProbeError.exit_code
-    return 0
 
 
 def _find_ring_or_reason(survey: Survey) -> tuple[RingPlan | None, str | None]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
-from distconfig.errors import DistconfigError
+from distconfig.errors import DistconfigError, ProbeError, ReportError
 from distconfig.printable import escape_controls
 
 if TYPE_CHECKING:
@@ -68,3 +68,20 @@ class Screen:
             self.say(f"where: {error.where}")
         if error.hint:
             self.say(f"try:   {error.hint}")
+
+    def show_failures(
+        self, failures: Mapping[str, DistconfigError], ignore_unreachable: bool
+    ) -> int:
+        """Why hosts are missing; returns the exit code that follows, 0 if that is accepted.
+
+        Args:
+            failures: Host to the error that cost it.
+            ignore_unreachable: Hosts that could not be asked are accepted as missing.
+        """
+        for error in failures.values():
+            self.show_error(error)
+        codes = {error.exit_code for error in failures.values()}
+        if ProbeError.exit_code in codes and not ignore_unreachable:
+            self.say("--ignore-unreachable goes on without the hosts that do not answer.")
+            return ProbeError.exit_code
+        return ReportError.exit_code if ReportError.exit_code in codes else 0
