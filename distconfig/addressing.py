@@ -149,9 +149,9 @@ def _addresses(
     """Both addresses of each cable: as they sit, else the lower one at the canonical first end."""
     for cable, network in subnets.items():
         first, second = (IPv4Interface((ip, 30)) for ip in network.hosts())
-        if claims.carries(cable.a, second) or (
-            claims.carries(cable.b, first) and not claims.carries(cable.a, first)
-        ):
+        straight = claims.carries(cable.a, first) + claims.carries(cable.b, second)
+        crossed = claims.carries(cable.a, second) + claims.carries(cable.b, first)
+        if crossed > straight:
             first, second = second, first
         yield (cable, cable.a.host), first
         yield (cable, cable.b.host), second

@@ -165,10 +165,13 @@ class _HostPlanner:
         staying = list(state.addresses)
         for address, why in self._leaving_addresses(state, goals):
             staying.remove(address)
-            undo = mac.add_address(name, address)
-            if address.is_link_local:
-                undo = mac.hand_to_dhcp(name)
-            yield SetupStep(mac.remove_address(name, address), why, (undo,))
+            undo = [mac.add_address(name, address)]
+            if address.is_link_local:  # which only macOS itself can give again
+                others = [each for each in state.addresses if not each.is_link_local]
+                undo = [mac.hand_to_dhcp(name), *(mac.add_address(name, each) for each in others)]
+            if not state.is_up:  # an address switches its interface on
+                undo.append(mac.set_down(name))
+            yield SetupStep(mac.remove_address(name, address), why, tuple(undo))
         for goal in goals:
             yield from self._configure_step(state, goal, staying)
         for goal in goals:
@@ -179,7 +182,7 @@ class _HostPlanner:
     ) -> Iterator[tuple[IPv4Interface, str]]:
         retired = self.addresses.retired.get((self.report.host, state.name), ())
         planned = [goal.address for goal in goals]
-        for address in state.addresses:
+        for address in sorted(state.addresses, key=lambda each: each.is_link_local):
             if address in retired:
                 yield address, f"{state.name} has {address} from an earlier setup, now in the way"
             elif address not in planned:

@@ -191,7 +191,7 @@ class _Walk:
                     and not any(str(each.ip) == ip for each in live.addresses[name])
                 )
             case (_, "set", name, "DHCP"):
-                return name in live.mtus
+                return self._is_handing_back_needed(name)
             case (_, _, "delete", _, peer, _, name):
                 return (IPv4Address(peer), name) in live.static_routes
             case (_, _, "change", _, peer, *_):
@@ -210,6 +210,12 @@ class _Walk:
         elif addresses:
             self.left.append(f"{port} stays out of {bridge}, since it has {addresses[0]}")
         return holder is None and bridge in self.live.members and not addresses
+
+    def _is_handing_back_needed(self, name: str) -> bool:
+        lasting = [each for each in self.live.addresses.get(name, ()) if not each.is_link_local]
+        if lasting:
+            self.left.append(f"{name} keeps {lasting[0]}, so macOS does not manage it again")
+        return name in self.live.mtus and not lasting
 
     def _is_mtu_needed(self, name: str, before: int, step: JournalStep) -> bool:
         now = self.live.mtus.get(name, before)
@@ -236,6 +242,8 @@ class _Walk:
                 live.addresses[name] = [a for a in live.addresses[name] if str(a.ip) != ip]
             case (_, name, "inet", ip, "netmask", mask, "alias"):
                 live.addresses[name].append(IPv4Interface(f"{ip}/{mask}"))
+            case (_, "set", name, "DHCP"):
+                live.addresses[name] = []
             case (_, _, "delete", _, peer, _, name):
                 live.static_routes.discard((IPv4Address(peer), name))
 

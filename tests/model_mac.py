@@ -62,8 +62,12 @@ class ModelMac:
         self.bridges[name] = set(members)
 
     def state(self) -> object:
-        """All of it, comparable; the order of addresses counts, that of members does not."""
-        return copy.deepcopy((self.interfaces, self.bridges, self.static_routes))
+        """All of it, comparable; addresses and members in no order."""
+        interfaces = {
+            name: (each.up, each.mtu, sorted(each.addresses))
+            for name, each in self.interfaces.items()
+        }
+        return copy.deepcopy((interfaces, self.bridges, self.static_routes))
 
     # Commands
 
@@ -111,8 +115,9 @@ class ModelMac:
         added = IPv4Interface(f"{address}/{mask}")
         if not alias and interface.addresses:
             del interface.addresses[0]
-        interface.addresses.append(added)
-        interface.up = True
+        if added not in interface.addresses:
+            interface.addresses.append(added)
+        interface.up = True  # BSD switches an interface on that gets an address
         return 0
 
     def _change_members(self, bridge: str, verb: str, port: str) -> int:
