@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from ipaddress import IPv4Interface, IPv4Network
 
 from distconfig.occupancy import PRIVATE_BLOCKS
 from distconfig.report import HostReport
 from distconfig.topology import Cable, CableEnd, Topology
-from ring_runtime.hostfile import Hostfile
 
 __all__ = [
     "AddressedCable",
     "AddressedEnd",
     "find_addressed_cables",
-    "find_hostfile_cables",
     "is_ours",
 ]
 
@@ -152,37 +150,3 @@ def _thunderbolt_ends(report: HostReport) -> Iterator[CableEnd]:
     for each in report.receptacles:
         if each.interface:
             yield CableEnd(report.host, each.label, each.interface)
-
-
-def find_hostfile_cables(
-    hostfile: Hostfile, cables: tuple[AddressedCable, ...]
-) -> tuple[AddressedCable, ...]:
-    """The cables of a hostfile that none of these cables stands for, by their addresses alone.
-
-    Rank i lists its addresses on the cables to rank i - 1, each one of the two of a /30.
-    """
-    known = {each.address.ip for cable in cables for each in cable.ends if each.address}
-    networks = {cable.network for cable in cables}
-    missing = []
-    for rank, entry in enumerate(hostfile.hosts):
-        left = hostfile.hosts[rank - 1].ssh
-        for text in entry.ips:
-            address = _slash30(text)
-            if address is None or address.ip in known or address.network in networks:
-                continue
-            peer = next(ip for ip in address.network.hosts() if ip != address.ip)
-            missing.append(
-                AddressedCable(
-                    AddressedEnd(CableEnd(left, ""), IPv4Interface((peer, 30))),
-                    AddressedEnd(CableEnd(entry.ssh, ""), address),
-                )
-            )
-    return tuple(missing)
-
-
-def _slash30(text: str) -> IPv4Interface | None:
-    try:
-        address = IPv4Interface((IPv4Address(text), 30))
-    except ValueError:
-        return None
-    return address if is_ours(address) else None
