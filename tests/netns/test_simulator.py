@@ -441,6 +441,9 @@ def test_a_firewall_drops_pings_but_not_tcp(tmp_path: Path) -> None:
         assert not reaches(macs["studio1"], "10.231.0.2")
         argv = ["/usr/bin/nc", "-z", "-G", "5", "-s", "10.231.0.1", "10.231.0.2", "22"]
         assert macs["studio1"].run(argv).returncode == 0
+        argv = ["/usr/libexec/ApplicationFirewall/socketfilterfw", "--getstealthmode"]
+        shown = [macs[name].run(argv).stdout for name in ("studio1", "studio2")]
+        assert shown == ["Firewall stealth mode is off\n", "Firewall stealth mode is on\n"]
 
 
 def test_a_network_card_shares_the_bridge_with_the_ports(tmp_path: Path) -> None:

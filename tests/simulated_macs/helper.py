@@ -30,11 +30,13 @@ class Host:
 
     Args:
         sudo: As in ``layout.Mac``; a test may change it while the host runs.
+        has_stealth: The firewall is on and drops pings.
     """
 
     network: Network
     world_file: WorldFile
     sudo: str
+    has_stealth: bool = False
     interference: Interference = field(default_factory=Interference)
     lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -22,9 +22,11 @@ PRIVATE = Path("/private/simulation")
 USER_ID, STAFF = 501, 20
 
 _COMMANDS = {
-    "usr/bin": "uname sw_vers sudo xcode-select ibv_devices ibv_devinfo rdma_ctl launchctl nc ping",
+    "usr/bin": "uname sw_vers sudo xcode-select ibv_devices ibv_devinfo rdma_ctl launchctl nc ping"
+    " dscl",
     "usr/sbin": "sysctl system_profiler networksetup netstat ioreg scutil ipconfig arp ifconfig"
     " route ping",
+    "usr/libexec/ApplicationFirewall": "socketfilterfw",
 }
 """On a Mac ``/sbin`` and ``/bin`` are folders of their own; here they point into ``/usr``."""
 

@@ -242,8 +242,7 @@ class SimulatedMac:
 
     def drop_pings(self) -> None:
         """Answer no ping from now on: the stealth mode of the firewall."""
-        setting = "/proc/sys/net/ipv4/icmp_echo_ignore_all"
-        self.run(["/bin/sh", "-c", f"echo 1 >{setting}"], user="root")
+        self._simulation("stealth")
 
     def break_command(self, pattern: str, message: str = "simulated failure\n") -> None:
         """Let commands fail: ``ifconfig en3 inet *`` in the manner of fnmatch."""

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["answer_identity"]
 
+_GROUPS = ("_www", "admin", "com.apple.access_ssh-disabled", "everyone", "staff", "wheel")
+
 
 def answer_identity(host: Host, name: str, args: list[str], _caller: Caller) -> Answer:
     """Answer any command that neither reads nor changes the network."""
@@ -44,6 +46,8 @@ def answer_identity(host: Host, name: str, args: list[str], _caller: Caller) -> 
         "sysctl -n kern.hostname": f"{mac.name}.local",
         "sysctl -n hw.ncpu": "14",
         "scutil --get LocalHostName": mac.name,
+        "dscl . -list /Groups": "\n".join(_GROUPS),
+        **_firewall(host.has_stealth),
     }
     words = shlex.join([name, *args])
     if words in texts:
@@ -53,6 +57,18 @@ def answer_identity(host: Host, name: str, args: list[str], _caller: Caller) -> 
     if name == "launchctl" and args[:1] == ["list"]:
         return Answer(0, "PID\tStatus\tLabel\n-\t0\tcom.apple.SafariHistoryServiceAgent\n")
     return Answer(64, "", f"{name}: the simulation does not know: {words}\n")
+
+
+def _firewall(has_stealth: bool) -> dict[str, str]:
+    """The answers of the application firewall: off, or on and dropping pings."""
+    state = "enabled. (State = 1)" if has_stealth else "disabled. (State = 0)"
+    return {
+        "socketfilterfw --getglobalstate": f"Firewall is {state}",
+        "socketfilterfw --getblockall": "Firewall has block all state set to disabled.",
+        "socketfilterfw --getstealthmode": (
+            f"Firewall stealth mode is {'on' if has_stealth else 'off'}"
+        ),
+    }
 
 
 def _xcode_select(is_there: bool) -> Answer:

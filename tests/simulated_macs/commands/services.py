@@ -41,6 +41,8 @@ def networksetup(host: Host, args: list[str], _caller: Caller) -> Answer:
             text = f"{args[1]} is not a recognized network service.\n** Error: The parameters were"
             return Answer(4, f"{text} not valid.\n")
         return Answer(0, "Enabled\n")
+    if verb == "-getcurrentlocation":
+        return Answer(0, "Automatic\n")
     if verb == "-listvalidMTUrange" and len(args) == 2:
         return Answer(0, f"Valid MTU Range: 1280-{MAX_MTU}\n")
     return Answer(4, f"networksetup: the simulation does not know: {args}\n")

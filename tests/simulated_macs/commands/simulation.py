@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.simulated_macs.commands.answers import Answer, Caller
@@ -39,6 +40,11 @@ def _sudo(host: Host, mode: str) -> None:
     host.sudo = mode
 
 
+def _stealth(host: Host) -> None:
+    Path("/proc/sys/net/ipv4/icmp_echo_ignore_all").write_text("1")
+    host.has_stealth = True
+
+
 def _break(host: Host, pattern: str, message: str) -> None:
     host.interference.broken[pattern] = message
 
@@ -63,6 +69,7 @@ _VERBS: dict[str, Callable[..., str | None]] = {
     "put-back": _put_back,
     "members": _members,
     "sudo": _sudo,
+    "stealth": _stealth,
     "break": _break,
     "repair": _repair,
     "hold": _hold,
