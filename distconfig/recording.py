@@ -90,12 +90,9 @@ def save_recording(recording: Recording, path: Path) -> None:
     Raises:
         UsageError: Something else is there, or the folder can not be written.
     """
-    path = Path(path)
-    if path.is_dir() and any(path.iterdir()) and not (path / _INDEX).is_file():
-        raise UsageError(
-            f"{path} holds something that is not a recording", hint="Name an empty or new folder."
-        )
+    path = Path(path).resolve()
     try:
+        _refuse_to_replace(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as aside:
             written = Path(aside) / "new"
@@ -106,6 +103,18 @@ def save_recording(recording: Recording, path: Path) -> None:
             f"the recording can not be written to {path}: {error.strerror}",
             hint="Name a folder that you may write.",
         ) from error
+
+
+def _refuse_to_replace(path: Path) -> None:
+    """Raise if anything but a recording or an empty folder is there."""
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise UsageError(f"{path} is a file", hint="Name an empty or new folder.")
+    if any(path.iterdir()) and not (path / _INDEX).is_file():
+        raise UsageError(
+            f"{path} holds something that is not a recording", hint="Name an empty or new folder."
+        )
 
 
 def _exchange(path: Path, new: Path, old: Path) -> None:
