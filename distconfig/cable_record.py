@@ -15,11 +15,26 @@ from uuid import UUID
 from distconfig import __version__
 from distconfig.errors import ApplyError, UsageError
 from distconfig.hosts import check_host_name
-from distconfig.intended import IntendedCable, IntendedEnd
+from distconfig.intended import (
+    IntendedCable,
+    IntendedEnd,
+    intended_of_setup,
+    replace_intended,
+)
 from distconfig.probes.parsed import is_interface_name
+from distconfig.setup_steps import SetupScript
+from distconfig.topology import Topology
 from ring_runtime.hostfile import save_bytes
 
-__all__ = ["change_record", "load_record", "parse_record", "record_path", "render_record"]
+__all__ = [
+    "change_record",
+    "forget_machines",
+    "load_record",
+    "parse_record",
+    "record_path",
+    "record_setup",
+    "render_record",
+]
 
 FORMAT = 1
 
@@ -62,6 +77,28 @@ def change_record(
             f"the record of cables {path} can not be written: {error.strerror or error}",
             hint="`status` and `reapply` need it; check the folder, or set XDG_STATE_HOME.",
         ) from error
+
+
+def record_setup(path: Path, scripts: Mapping[str, SetupScript], topology: Topology) -> None:
+    """Remember every cable that these scripts set up, or found set up.
+
+    Raises:
+        ApplyError: The record can not be written.
+        UsageError: The record is there and can not be read.
+    """
+    change_record(path, lambda old: replace_intended(old, intended_of_setup(scripts, topology)))
+
+
+def forget_machines(path: Path, machines: Iterable[UUID]) -> None:
+    """Forget every cable of machines that were torn down.
+
+    Raises:
+        ApplyError: The record can not be written.
+        UsageError: The record is there and can not be read.
+    """
+    gone = tuple(machines)
+    if gone and path.exists():
+        change_record(path, lambda old: replace_intended(old, (), gone))
 
 
 @contextlib.contextmanager

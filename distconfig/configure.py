@@ -10,6 +10,7 @@ from pathlib import Path
 
 from distconfig.addressing import AddressPlan
 from distconfig.apply import DEAD_MAN_S, apply_setup
+from distconfig.cable_record import record_path, record_setup
 from distconfig.cabling_json import render_cabling
 from distconfig.cluster_plan import ClusterPlan, PlanOptions, plan_cluster, suggest_rdma
 from distconfig.dot import render_dot
@@ -237,12 +238,11 @@ def _warn_of(plan: ClusterPlan, screen: Screen) -> None:
 
 def _set_up(plan: ClusterPlan, answers: Answers, screen: Screen) -> None:
     """Run the plan on the hosts; print the commands of those whose sudo does not allow it."""
+    journals = journal_folder(os.environ)
     outcome = apply_setup(
-        answers.shells,
-        plan.scripts,
-        journals=journal_folder(os.environ),
-        on_progress=screen.progress,
+        answers.shells, plan.scripts, journals=journals, on_progress=screen.progress
     )
+    record_setup(record_path(journals), plan.scripts, plan.topology)
     _warn_of(plan, screen)
     left = {host: plan.scripts[host] for host in outcome.pending}
     if left:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from distconfig.cable_record import forget_machines, record_path
 from distconfig.errors import ApplyError, UsageError
 from distconfig.journal import journal_folder
 from distconfig.screen import Screen
@@ -14,6 +15,7 @@ from distconfig.setup_text import render_command
 from distconfig.sources import HostSource, ask_hosts
 from distconfig.survey import survey_recording
 from distconfig.teardown import TeardownResult, apply_teardown
+from distconfig.topology import Topology
 
 __all__ = ["TeardownOptions", "teardown_hosts"]
 
@@ -53,9 +55,20 @@ def teardown_hosts(options: TeardownOptions) -> int:
         )
     finally:
         answers.close()
+    if not options.dry_run:
+        _forget(results, survey.topology)
     _show(results, options.dry_run, screen)
     is_done = options.dry_run or all(each.is_settled for each in results.values())
     return code if is_done else (code or ApplyError.exit_code)
+
+
+def _forget(results: Mapping[str, TeardownResult], topology: Topology) -> None:
+    """Drop the cables of hosts on which nothing of a setup is left."""
+    machines = (
+        topology.reports[host].hardware_uuid for host, each in results.items() if each.is_settled
+    )
+    path = record_path(journal_folder(os.environ))
+    forget_machines(path, (machine for machine in machines if machine is not None))
 
 
 def _show(results: Mapping[str, TeardownResult], dry_run: bool, screen: Screen) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from ipaddress import IPv4Address
 
-from distconfig.find_python import python_command
+from distconfig.launch.bootstrap import PYTHONS, remote_command
 from distconfig.probes import Probe
 from distconfig.probes.python import REPORT_PROGRAM
 from distconfig.probes.reach import render_reach_program
@@ -27,11 +27,11 @@ DOCTOR_PROBES: tuple[Probe, ...] = (
     Probe("internet_sharing", ("/bin/cat", _SHARING)),
     Probe("groups", ("/usr/bin/dscl", ".", "-list", "/Groups")),
     Probe("own_groups", ("/usr/bin/id", "-Gn")),
-    Probe("python", python_command(REPORT_PROGRAM), ("Darwin", "Linux")),
+    Probe("python", remote_command(PYTHONS, REPORT_PROGRAM), ("Darwin", "Linux")),
 )
 
 
 def reach_probe(addresses: Sequence[IPv4Address]) -> Probe:
     """The probe that tries to reach these neighbours of a host from its own Python."""
-    argv = python_command(render_reach_program(addresses))
+    argv = remote_command(PYTHONS, render_reach_program(addresses))
     return Probe("reach", argv, ("Darwin", "Linux"))

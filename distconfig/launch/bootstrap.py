@@ -7,7 +7,10 @@ agent before anything else.
 
 from __future__ import annotations
 
-__all__ = ["BOOTSTRAP", "agent_command", "pack_agent", "remote_command"]
+__all__ = ["BOOTSTRAP", "PYTHONS", "agent_command", "pack_agent", "remote_command"]
+
+#: Where a Python is found on most hosts, best first: Homebrew's two places, then the PATH.
+PYTHONS = ("/opt/homebrew/bin/python3", "/usr/local/bin/python3", "python3")
 
 _MODULES = ("frames", "agent_mpi", "agent_checks", "agent_files", "agent_ranks", "agent")
 
@@ -38,10 +41,10 @@ while True:
 package.agent.main()
 """
 
-# $1 is the bootstrap, the other words are interpreters to try in turn. Apple's
+# $1 is the program, the other words are interpreters to try in turn. Apple's
 # /usr/bin/python3 is a stub that opens a dialog unless the developer tools are there.
 _FIND_PYTHON = """
-bootstrap=$1
+program=$1
 shift
 for word in "$@"; do
     case $word in "~/"*) word=$HOME/${word#"~/"} ;; esac
@@ -52,7 +55,7 @@ for word in "$@"; do
     fi
     "$python" -I -S -c 'import sys; sys.exit(sys.version_info < (3, 8))' \\
         </dev/null >/dev/null 2>&1 || continue
-    exec "$python" -I -S -c "$bootstrap"
+    exec "$python" -I -S -c "$program"
 done
 echo "no Python 3.8 or newer at any of: $*" >&2
 exit 127
@@ -75,10 +78,11 @@ def agent_command(python: str) -> tuple[str, ...]:
     return (python, "-I", "-S", "-c", BOOTSTRAP)
 
 
-def remote_command(pythons: tuple[str, ...]) -> tuple[str, ...]:
+def remote_command(pythons: tuple[str, ...], program: str = BOOTSTRAP) -> tuple[str, ...]:
     """The command that becomes the agent on a host, under the first of these that works there.
 
     Args:
         pythons: Interpreters to try: paths, ``~/`` meaning the home there, or names on PATH.
+        program: What to run instead of the agent; any Python from 3.8 on must read it.
     """
-    return ("/bin/sh", "-c", _FIND_PYTHON, "find-python", BOOTSTRAP, *pythons)
+    return ("/bin/sh", "-c", _FIND_PYTHON, "find-python", program, *pythons)

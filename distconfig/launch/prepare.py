@@ -14,7 +14,7 @@ from distconfig.errors import LaunchError, ProbeError
 from distconfig.hosts import is_this_machine
 from distconfig.launch import frames
 from distconfig.launch.agent_link import AgentLink, link_to_local_agent
-from distconfig.launch.bootstrap import pack_agent, remote_command
+from distconfig.launch.bootstrap import PYTHONS, pack_agent, remote_command
 from distconfig.launch.checks import (
     Problem,
     compare_mpiruns,
@@ -122,9 +122,8 @@ def _start_here() -> LocalAgent:
 
 def _list_pythons(part: HostPart) -> tuple[str, ...]:
     """Where to look for a Python on a host, best first."""
-    common = ("/opt/homebrew/bin/python3", "/usr/local/bin/python3", "python3")
     asked = (part.python,) if part.python else ()
-    return tuple(dict.fromkeys((*asked, sys.executable, *common)))
+    return tuple(dict.fromkeys((*asked, sys.executable, *PYTHONS)))
 
 
 def _ask_agents(plan: LaunchPlan, posts: list[Post], own_cwd: str, is_checking: bool) -> None:
