@@ -191,11 +191,11 @@ class _Walk:
                     and not any(str(each.ip) == ip for each in live.addresses[name])
                 )
             case (_, "set", name, "DHCP"):
-                return self._is_handing_back_needed(name)
+                return self._is_handing_back_needed(name, step)
             case (_, _, "delete", _, peer, _, name):
                 return (IPv4Address(peer), name) in live.static_routes
             case (_, _, "change", _, peer, *_):
-                return any(known == IPv4Address(peer) for known, _ in live.static_routes)
+                return (IPv4Address(peer), step.argv[-1]) in live.static_routes
         raise ValueError(f"no undo of a setup: {argv}")
 
     def _is_rejoining_needed(self, bridge: str, port: str) -> bool:
@@ -211,11 +211,15 @@ class _Walk:
             self.left.append(f"{port} stays out of {bridge}, since it has {addresses[0]}")
         return holder is None and bridge in self.live.members and not addresses
 
-    def _is_handing_back_needed(self, name: str) -> bool:
-        lasting = [each for each in self.live.addresses.get(name, ()) if not each.is_link_local]
-        if lasting:
-            self.left.append(f"{name} keeps {lasting[0]}, so macOS does not manage it again")
-        return name in self.live.mtus and not lasting
+    def _is_handing_back_needed(self, name: str, step: JournalStep) -> bool:
+        addresses = self.live.addresses.get(name)
+        if addresses is None or any(each.is_link_local for each in addresses):
+            return False
+        come_back = {word for argv in step.undo for word in argv}
+        staying = [each for each in addresses if str(each.ip) not in come_back]
+        if staying:
+            self.left.append(f"{name} keeps {staying[0]}, so macOS does not manage it again")
+        return not staying
 
     def _is_mtu_needed(self, name: str, before: int, step: JournalStep) -> bool:
         now = self.live.mtus.get(name, before)
@@ -242,6 +246,7 @@ class _Walk:
                 live.addresses[name] = [a for a in live.addresses[name] if str(a.ip) != ip]
             case (_, name, "inet", ip, "netmask", mask, "alias"):
                 live.addresses[name].append(IPv4Interface(f"{ip}/{mask}"))
+                live.up.add(name)  # as BSD does with an interface that gets an address
             case (_, "set", name, "DHCP"):
                 live.addresses[name] = []
             case (_, _, "delete", _, peer, _, name):

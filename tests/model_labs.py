@@ -6,9 +6,9 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
 from hypothesis import strategies as st
 
-from tests.model_mac import ModelLab, ModelMac
+from tests.model_mac import ModelInterface, ModelLab, ModelMac
 
-__all__ = ["model_labs"]
+__all__ = ["looped_labs", "model_labs"]
 
 _FOREIGN = tuple(
     map(
@@ -80,4 +80,19 @@ def model_labs(draw: st.DrawFn) -> ModelLab:
         lab.plug(*one, *two)
         free.remove(one)
         free.remove(two)
+    return lab
+
+
+@st.composite
+def looped_labs(draw: st.DrawFn) -> ModelLab:
+    """Three or four Macs in a ring whose bridges are up; some hold a network card as well."""
+    hosts = "abcd"[: draw(st.integers(3, 4))]
+    lab = ModelLab.of(*(ModelMac(host, lan=None) for host in hosts))
+    for mac in lab.macs.values():
+        members = ["en2", "en3", *draw(st.sampled_from([["en4"], ["en4", "en8"], []]))]
+        mac.interfaces["en8"] = ModelInterface()
+        mac.add_bridge("bridge0", members)
+    for number, host in enumerate(hosts[1:]):
+        lab.plug(hosts[number], "en3", host, "en2")
+    lab.plug(hosts[0], "en2", hosts[-1], "en3")
     return lab
