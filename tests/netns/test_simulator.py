@@ -273,7 +273,7 @@ def test_a_ring_of_16_is_up_in_seconds_and_every_host_answers(tmp_path: Path) ->
     with simulated(ring_of(16), tmp_path) as macs:
         seconds = time.monotonic() - began
         assert all(mac.run(["hostname"]).stdout == f"{mac.name}\n" for mac in macs)
-    assert seconds < 8
+    assert seconds < 20  # one second on an idle machine
 
 
 def namespaces() -> set[int]:

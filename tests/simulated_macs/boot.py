@@ -35,9 +35,8 @@ class Power:
 
     Args:
         folder: Its folder on the operator's machine: ``root`` to mount on, ``log``, host key.
-        unplugged: Written to once the namespaces are there, for the cabling to be made.
-        plugged: Read once the interfaces are there.
-        ready: Written to when ssh answers.
+        line: To the lab: we say that the namespaces are there, it that the interfaces are,
+            we that ssh answers.
     """
 
     mac: Mac
@@ -47,9 +46,7 @@ class Power:
     lan_address: IPv4Interface
     gateway: IPv4Address
     world_file: WorldFile
-    unplugged: int
-    plugged: int
-    ready: int
+    line: socket.socket
 
 
 def run_host(power: Power) -> int:
@@ -61,11 +58,11 @@ def run_host(power: Power) -> int:
     unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC)
     set_hostname(power.mac.name)
     quieten_network()
-    os.write(power.unplugged, b"1")
+    power.line.send(b"the namespaces are there")
     key = (power.folder / "host_key").read_bytes()
     sshd_log = os.open(power.folder / "sshd.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     enter_root(power.folder / "root", power.mac, power.authorized_key, power.shared)
-    if not os.read(power.plugged, 1):
+    if not power.line.recv(64):
         return 1
     helper = os.fork()
     if helper == 0:
@@ -76,7 +73,7 @@ def run_host(power: Power) -> int:
         finally:
             sys.stderr.flush()
             os._exit(status)
-    os.close(power.ready)
+    power.line.close()
     while os.wait()[0] != helper:
         continue
     return 1
@@ -98,8 +95,8 @@ def _run_helper(power: Power, host_key: bytes, sshd_log: int) -> None:
     (PRIVATE / "socket").chmod(0o777)
     listener.listen(64)
     sshd = start_sshd(power.mac, host_key, sshd_log)
-    os.write(power.ready, b"1")
-    os.close(power.ready)
+    power.line.send(b"ssh answers")
+    power.line.close()
     serve(listener, network, power.world_file, sshd)
 
 

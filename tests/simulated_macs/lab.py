@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,8 +20,8 @@ from pathlib import Path
 from tests.simulated_macs.boot import Power, run_host
 from tests.simulated_macs.layout import Cable, End, Layout, Mac
 from tests.simulated_macs.namespaces import CLONE_NEWNET, CLONE_NEWNS, fork_as_init, unshare
-from tests.simulated_macs.network import quieten_network, run_ip
-from tests.simulated_macs.operator import known_host, run_operator, write_ssh_settings
+from tests.simulated_macs.network import quieten_network, run_ip, run_tc
+from tests.simulated_macs.operator import make_keys, run_operator
 from tests.simulated_macs.portrait import ether
 from tests.simulated_macs.world_file import World, WorldFile
 
@@ -47,10 +47,11 @@ class Lab:
         self.pids: dict[str, int] = {}
         self.operator_pid = 0
         self.authorized_key = ""
-        # The kernel's name of each cable, and the cables that have a host without power.
+        # The kernel's name of each cable, the cables of hosts without power, the shaped ends.
         self._bridges: dict[Cable, str] = {}
         self._bridges_made = 0
         self._dark: list[Cable] = []
+        self._limited: set[End] = set()
 
     def start(self) -> None:
         """Bring everything up; every host answers ssh when this returns."""
@@ -60,7 +61,7 @@ class Lab:
         commands = ["link set lo up", f"link add {_LAN} type bridge mcast_snooping 0"]
         commands += [f"addr add {address} dev {_LAN}", f"link set {_LAN} up"]
         run_ip("-batch", "-", batch="\n".join(commands))
-        self._make_keys()
+        self.authorized_key = make_keys(self.folder, self.layout)
         self.world_file.write(self.world)
         self._start_operator()
         self._start_hosts(self.layout.names())
@@ -71,6 +72,7 @@ class Lab:
     def plug(self, one: End, two: End) -> None:
         """Put a cable between two empty receptacles."""
         for end in (one, two):
+            self._require_power(end.host)
             if end.interface not in self.layout[end.host].ports:
                 raise ValueError(f"there is no {end.interface} on {end.host}")
             if self.world.peer(end):
@@ -102,21 +104,32 @@ class Lab:
         commands = [f"link set {self._room_end(end)} down" for end in cable]
         commands.append(f"link del {self._bridges.pop(cable)}")
         run_ip("-batch", "-", batch="\n".join(commands))
+        for end in cable:
+            self._limit(end, "")
         left = tuple(other for other in self.world.cables if other != cable)
         self._write(replace(self.world, cables=left))
 
     def shape(self, end: End, rate: str) -> None:
-        """Let a cable carry at most this much each way (``500mbit``); empty to lift the limit."""
+        """Let a cable carry at most this much each way (``500mbit``), until it is cut.
+
+        Args:
+            rate: Empty to lift the limit.
+        """
         other = self.world.peer(end)
         if other is None:
             raise ValueError(f"no cable is in {end.interface} of {end.host}")
         for each in (end, other):
-            device = self._room_end(each)
-            subprocess.run(["tc", "qdisc", "del", "dev", device, "root"], capture_output=True)
-            if rate:
-                limits = ["rate", rate, "burst", "256kb", "latency", "20ms"]
-                words = ["tc", "qdisc", "add", "dev", device, "root", "tbf", *limits]
-                subprocess.run(words, check=True)
+            self._limit(each, rate)
+
+    def _limit(self, end: End, rate: str) -> None:
+        device = self._room_end(end)
+        if end in self._limited:
+            run_tc("qdisc", "del", "dev", device, "root")
+            self._limited.remove(end)
+        if rate:
+            words = ["rate", rate, "burst", "256kb", "latency", "20ms"]
+            run_tc("qdisc", "add", "dev", device, "root", "tbf", *words)
+            self._limited.add(end)
 
     def set_lan(self, host: str, is_up: bool) -> None:
         """Plug in or pull the LAN cable of a host."""
@@ -141,8 +154,7 @@ class Lab:
 
     def switch_off(self, host: str) -> None:
         """Take the power from a host: its processes end and its cables lose their link."""
-        if host not in self.pids:
-            raise ValueError(f"{host} is off")
+        self._require_power(host)
         for cable in list(self.world.cables):
             if host in (cable[0].host, cable[1].host):
                 self._unplug(cable)
@@ -153,15 +165,24 @@ class Lab:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
 
+    def stop(self) -> None:
+        """End every process of every machine; when this returns none is left."""
+        for pid in [*self.pids.values(), self.operator_pid]:
+            os.kill(pid, signal.SIGKILL)
+        for pid in [*self.pids.values(), self.operator_pid]:
+            os.waitpid(pid, 0)
+
+    def _require_power(self, host: str) -> None:
+        if host not in self.pids:
+            raise ValueError(f"{host} is off")
+
     def _start_hosts(self, names: Sequence[str]) -> None:
         """Boot hosts side by side and wait until each answers ssh."""
         boots = {**self.world.boots, **{name: self.world.boots[name] + 1 for name in names}}
         self._write(replace(self.world, boots=boots))
-        namespaces, plugged, ready = {}, {}, {}
+        lines: dict[str, socket.socket] = {}
         for name in names:
-            namespaces[name], unplugged = os.pipe()
-            wait, plugged[name] = os.pipe()
-            ready[name], tell = os.pipe()
+            lines[name], theirs = socket.socketpair()
             power = Power(
                 mac=self.layout[name],
                 folder=self.folder / name,
@@ -170,26 +191,21 @@ class Lab:
                 lan_address=self.layout.lan_address(name),
                 gateway=self.layout.gateway(),
                 world_file=self.world_file,
-                unplugged=unplugged,
-                plugged=wait,
-                ready=tell,
+                line=theirs,
             )
-            keep = (unplugged, wait, tell, self.world_file.descriptor)
+            keep = (theirs.fileno(), self.world_file.descriptor)
             self.pids[name] = fork_as_init(partial(run_host, power), keep=keep)
-            for descriptor in (unplugged, wait, tell):
-                os.close(descriptor)
-        self._await(namespaces)
+            theirs.close()
+        self._await(lines)
         self._make_interfaces(names)
-        for descriptor in plugged.values():
-            os.write(descriptor, b"1")
-            os.close(descriptor)
-        self._await(ready)
+        for line in lines.values():
+            line.send(b"the interfaces are there")
+        self._await(lines)
 
-    def _await(self, pipes: Mapping[str, int]) -> None:
-        for name, descriptor in pipes.items():
-            told = os.read(descriptor, 1)
-            os.close(descriptor)
-            if not told:
+    def _await(self, lines: Mapping[str, socket.socket]) -> None:
+        """Wait until each of the machines has said that it is ready for the next thing."""
+        for name, line in lines.items():
+            if not line.recv(64):
                 log = (self.folder / name / "log").read_text()
                 raise RuntimeError(f"{name} did not boot:\n{log}")
 
@@ -208,46 +224,22 @@ class Lab:
         run_ip("-batch", "-", batch="\n".join(commands))
 
     def _start_operator(self) -> None:
-        namespace, unplugged = os.pipe()
-        wait, plugged = os.pipe()
-        ready, tell = os.pipe()
+        line, theirs = socket.socketpair()
         body = partial(
             run_operator,
             home=self.folder / "operator",
             address=self.layout.operator_address(),
             gateway=self.layout.gateway(),
-            unplugged=unplugged,
-            plugged=wait,
-            ready=tell,
+            line=theirs,
         )
-        self.operator_pid = fork_as_init(body, keep=(unplugged, wait, tell))
-        for descriptor in (unplugged, wait, tell):
-            os.close(descriptor)
-        self._await({"operator": namespace})
+        self.operator_pid = fork_as_init(body, keep=[theirs.fileno()])
+        theirs.close()
+        self._await({"operator": line})
         peer = f"peer name eth0 netns {self.operator_pid}"
         commands = [f"link add operator type veth {peer}", f"link set operator master {_LAN} up"]
         run_ip("-batch", "-", batch="\n".join(commands))
-        os.write(plugged, b"1")
-        os.close(plugged)
-        self._await({"operator": ready})
-
-    def _make_keys(self) -> None:
-        paths = [self.folder / name / "host_key" for name in self.layout.names()]
-        paths.append(self.folder / "operator/.ssh/id_ed25519")
-        makers = []
-        for path in paths:
-            path.parent.mkdir(parents=True)
-            words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)]
-            makers.append(subprocess.Popen(words))
-        if any(maker.wait() for maker in makers):
-            raise RuntimeError("ssh-keygen failed")
-        self.authorized_key = paths[-1].with_suffix(".pub").read_text()
-        known = []
-        for name, path in zip(self.layout.names(), paths, strict=False):
-            address = str(self.layout.lan_address(name).ip)
-            key = path.with_suffix(".pub").read_text()
-            known.append(known_host(address, self.layout[name].ssh_port, key))
-        write_ssh_settings(self.folder / "operator/.ssh", self.layout, known)
+        line.send(b"the interface is there")
+        self._await({"operator": line})
 
     def _room_end(self, end: End) -> str:
         return f"{self.layout.names().index(end.host)}-{end.interface}"

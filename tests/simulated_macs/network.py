@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.simulated_macs.layout import Mac
 
-__all__ = ["MAX_MTU", "Link", "Network", "NetworkRefusal", "quieten_network", "run_ip"]
+__all__ = ["MAX_MTU", "Link", "Network", "NetworkRefusal", "quieten_network", "run_ip", "run_tc"]
 
 
 MAX_MTU = 9000
@@ -66,11 +66,19 @@ def run_ip(*words: str, batch: str | None = None) -> str:
     Raises:
         NetworkRefusal: With the kernel's reason.
     """
-    done = subprocess.run(["ip", *words], input=batch, capture_output=True, text=True, check=False)
+    return _run(["ip", *words], batch)
+
+
+def run_tc(*words: str) -> None:
+    """Run ``tc`` in this namespace; NetworkRefusal if it fails."""
+    _run(["tc", *words], None)
+
+
+def _run(words: list[str], text: str | None) -> str:
+    done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise NetworkRefusal(
-            done.stderr.strip().splitlines()[0].removeprefix("RTNETLINK answers: ")
-        )
+        reason = (done.stderr.strip() or f"{words} failed").splitlines()[0]
+        raise NetworkRefusal(reason.removeprefix("RTNETLINK answers: "))
     return done.stdout
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import signal
-from collections.abc import Sequence
+import socket
+import subprocess
 from ipaddress import IPv4Address, IPv4Interface
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from tests.simulated_macs.namespaces import (
 )
 from tests.simulated_macs.network import quieten_network, run_ip
 
-__all__ = ["known_host", "run_operator", "write_ssh_settings"]
+__all__ = ["known_host", "make_keys", "run_operator"]
 
 
 def known_host(address: str, port: int, key: str) -> str:
@@ -27,28 +27,35 @@ def known_host(address: str, port: int, key: str) -> str:
     return f"{where} {key}"
 
 
-def write_ssh_settings(folder: Path, layout: Layout, known_hosts: Sequence[str]) -> None:
-    """Write ``config`` and ``known_hosts`` such that each host is reached by its name."""
-    (folder / "known_hosts").write_text("".join(known_hosts))
-    lines = []
+def make_keys(folder: Path, layout: Layout) -> str:
+    """Make host keys and the operator's key, and its ssh settings; the public key to authorize.
+
+    Each host is then reached by its name.
+    """
+    ssh = folder / "operator/.ssh"
+    paths = {mac.name: folder / mac.name / "host_key" for mac in layout.macs}
+    makers = []
+    for path in (*paths.values(), ssh / "id_ed25519"):
+        path.parent.mkdir(parents=True)
+        words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)]
+        makers.append(subprocess.Popen(words))
+    statuses = {maker.wait() for maker in makers}
+    if statuses != {0}:
+        raise RuntimeError("ssh-keygen failed")
+    known = config = ""
     for mac in layout.macs:
-        lines.append(f"Host {mac.name}")
-        lines.append(f"    HostName {layout.lan_address(mac.name).ip}")
-        lines.append(f"    User {mac.user}")
+        address = str(layout.lan_address(mac.name).ip)
+        known += known_host(address, mac.ssh_port, paths[mac.name].with_suffix(".pub").read_text())
+        config += f"Host {mac.name}\n    HostName {address}\n    User {mac.user}\n"
         if mac.ssh_port != 22:
-            lines.append(f"    Port {mac.ssh_port}")
-    lines.append("Host *")
-    lines.append("    IdentityFile ~/.ssh/id_ed25519")
-    (folder / "config").write_text("".join(line + "\n" for line in lines))
+            config += f"    Port {mac.ssh_port}\n"
+    (ssh / "known_hosts").write_text(known)
+    (ssh / "config").write_text(f"{config}Host *\n    IdentityFile ~/.ssh/id_ed25519\n")
+    return (ssh / "id_ed25519.pub").read_text()
 
 
 def run_operator(
-    home: Path,
-    address: IPv4Interface,
-    gateway: IPv4Address,
-    unplugged: int,
-    plugged: int,
-    ready: int,
+    home: Path, address: IPv4Interface, gateway: IPv4Address, line: socket.socket
 ) -> int:
     """Hold the operator's namespaces until killed. Root's home there is ``home``.
 
@@ -56,21 +63,18 @@ def run_operator(
     """
     unshare(CLONE_NEWNET | CLONE_NEWNS)
     keep_mounts_private()
-    os.write(unplugged, b"1")
-    accounts = home / "passwd"
-    others = [
-        line
-        for line in Path("/etc/passwd").read_text().splitlines()
-        if not line.startswith("root:")
-    ]
-    accounts.write_text("\n".join([f"root:x:0:0:root:{home}:/bin/bash", *others, ""]))
-    bind(accounts, Path("/etc/passwd"))
+    line.send(b"the namespaces are there")
+    accounts = Path("/etc/passwd").read_text().splitlines()
+    others = [account for account in accounts if not account.startswith("root:")]
+    ours = home / "passwd"
+    ours.write_text("\n".join([f"root:x:0:0:root:{home}:/bin/bash", *others, ""]))
+    bind(ours, Path("/etc/passwd"))
     quieten_network()
-    if not os.read(plugged, 1):
+    if not line.recv(64):
         return 1
     commands = ["link set lo up", f"addr add {address} brd + dev eth0", "link set eth0 up"]
     run_ip("-batch", "-", batch="\n".join([*commands, f"route add default via {gateway}"]))
-    os.write(ready, b"1")
-    os.close(ready)
+    line.send(b"the network is there")
+    line.close()
     signal.pause()
     return 0

@@ -28,16 +28,20 @@ def main(folder: Path, *, until_eof: bool) -> None:
 
     Prints one line of JSON with the process numbers once all hosts are up.
     """
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     layout, shared = pickle.loads((folder / "layout.pickle").read_bytes())
     (folder / "pid").write_text(str(os.getpid()))
     lab = Lab(layout, folder, shared)
     lab.start()
-    listener = _listen(folder)
-    print(json.dumps(_facts(lab)), flush=True)
-    if not until_eof:
-        null = os.open("/dev/null", os.O_RDWR)
-        os.dup2(null, 1)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        listener = _listen(folder)
+        print(json.dumps(_facts(lab)), flush=True)
+        _serve(lab, listener, until_eof)
+    finally:
+        lab.stop()
+
+
+def _serve(lab: Lab, listener: socket.socket, until_eof: bool) -> None:
     with selectors.DefaultSelector() as selector:
         selector.register(listener, selectors.EVENT_READ)
         if until_eof:
