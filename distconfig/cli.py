@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from distconfig.commands.day_after import register
 from distconfig.errors import DistconfigError
 from distconfig.printable import escape_controls
 from ring_runtime.errors import HostfileError
@@ -164,6 +165,9 @@ def teardown(
 
     source = HostSource(hosts, hostfile, from_, accept_new_host_keys)
     raise typer.Exit(teardown_hosts(TeardownOptions(source, dry_run, ignore_unreachable, verbose)))
+
+
+register(app)
 
 
 def _show_error(error: DistconfigError | HostfileError) -> None:

@@ -21,12 +21,17 @@ _FILE_WIDTH = 160
 
 
 class Screen:
-    """Lines on stderr: what host text they hold is never read as markup or terminal escapes."""
+    """Lines on stderr: what host text they hold is never read as markup or terminal escapes.
 
-    def __init__(self, verbose: bool = False) -> None:
+    Args:
+        is_product: Write to stdout instead, for commands whose product is a report to read.
+    """
+
+    def __init__(self, verbose: bool = False, *, is_product: bool = False) -> None:
         self.verbose = verbose
-        width = None if sys.stderr.isatty() else _FILE_WIDTH
-        self._console = Console(stderr=True, highlight=False, width=width)
+        stream = sys.stdout if is_product else sys.stderr
+        width = None if stream.isatty() else _FILE_WIDTH
+        self._console = Console(stderr=not is_product, highlight=False, width=width)
 
     def say(self, text: str, style: str = "") -> None:
         """One line, always."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from distconfig import mac_commands as mac
 from distconfig.setup_steps import SetupScript, SetupStep
 
-__all__ = ["render_command", "render_setup"]
+__all__ = ["render_command", "render_comment", "render_setup"]
 
 _NOT_IN_COMMENTS = re.compile(r"[^A-Za-z0-9 .,:/_@+-]")
 
@@ -44,25 +44,25 @@ def render_command(argv: mac.Argv) -> str:
 
 def _block(script: SetupScript, with_undo: bool, dead_man_s: int | None) -> Iterator[str]:
     if script.steps:
-        yield _comment(f"{script.host}: run these on it")
+        yield render_comment(f"{script.host}: run these on it")
     elif script.refused:
-        yield _comment(f"{script.host}: nothing that could be done")
+        yield render_comment(f"{script.host}: nothing that could be done")
     else:
-        yield _comment(f"{script.host}: nothing to do")
+        yield render_comment(f"{script.host}: nothing to do")
     for sentence in script.refused:
-        yield _comment(f"left alone: {sentence}")
+        yield render_comment(f"left alone: {sentence}")
     for sentence in script.warnings:
-        yield _comment(f"note: {sentence}")
+        yield render_comment(f"note: {sentence}")
     if script.steps and dead_man_s is not None:
-        yield _comment(
+        yield render_comment(
             f"armed first: unless confirmed within {dead_man_s} s the host undoes all of it itself"
         )
     for step in script.steps:
-        yield _comment(step.why)
+        yield render_comment(step.why)
         yield from _commands(step)
         if with_undo:
             for argv in step.undo:
-                yield _comment(f"  undo: {render_command(argv)}")
+                yield render_comment(f"  undo: {render_command(argv)}")
 
 
 def _commands(step: SetupStep) -> Iterator[str]:
@@ -78,7 +78,7 @@ def _commands(step: SetupStep) -> Iterator[str]:
     yield f"{is_met}\n"
 
 
-def _comment(text: str) -> str:
+def render_comment(text: str) -> str:
     """A comment line that does no harm where comments are not known.
 
     An interactive zsh, the login shell of macOS, takes ``#`` for the name of a

@@ -1,0 +1,182 @@
+"""The subcommands for the day after a setup: their options, and nothing else.
+
+Whatever they need is imported once one of them runs, so that ``--help`` stays quick.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from distconfig.sources import HostSource
+
+__all__ = ["register"]
+
+_Hosts = Annotated[
+    str | None,
+    typer.Option(help="Hosts as ssh knows them, separated by commas.", metavar="H1,H2,..."),
+]
+_Hostfile = Annotated[
+    Path | None, typer.Option(help="Take the hosts from this hostfile.", metavar="FILE")
+]
+_From = Annotated[
+    Path | None,
+    typer.Option("--from", help="Use a recording instead of asking hosts.", metavar="DIR"),
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_AcceptNew = Annotated[
+    bool, typer.Option(help="Accept host keys never seen before; never a changed one.")
+]
+_Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more on stderr.")]
+_Print = Annotated[bool, typer.Option("--print", help="Print the commands; they are not run.")]
+_IgnoreUnreachable = Annotated[
+    bool, typer.Option("--ignore-unreachable", help="Go on without hosts that do not answer.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the subcommands to the command line."""
+    for name, command in (
+        ("doctor", _doctor),
+        ("status", _status),
+        ("reapply", _reapply),
+        ("wait-ready", _wait_ready),
+        ("persist", _persist),
+        ("unpersist", _unpersist),
+    ):
+        app.command(name)(command)
+
+
+def _source(
+    hosts: str | None, hostfile: Path | None, recording: Path | None, accept_new: bool
+) -> HostSource:
+    from distconfig.sources import HostSource
+
+    return HostSource(hosts, hostfile, recording, accept_new)
+
+
+def _doctor(
+    hosts: _Hosts = None,
+    hostfile: _Hostfile = None,
+    from_: _From = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Keep what the hosts said in this folder.", metavar="DIR")
+    ] = None,
+    json: _Json = False,
+    accept_new_host_keys: _AcceptNew = False,
+    verbose: _Verbose = False,
+) -> None:
+    """Name what is wrong with these hosts, why, and what to do; change nothing.
+
+    docs/doctor.md explains each finding. Exit codes: 0 nothing but notes, 8 a
+    problem or a warning, 2 usage.
+    """
+    from distconfig.commands.doctor import DoctorOptions, run_doctor
+
+    source = _source(hosts, hostfile, from_, accept_new_host_keys)
+    raise typer.Exit(run_doctor(DoctorOptions(source, save, json, verbose)))
+
+
+def _status(
+    hosts: _Hosts = None,
+    hostfile: _Hostfile = None,
+    from_: _From = None,
+    json: _Json = False,
+    accept_new_host_keys: _AcceptNew = False,
+    verbose: _Verbose = False,
+) -> None:
+    """Say in what these hosts are no longer what was set up.
+
+    What was set up is known from the setups run here, and from --hostfile.
+    Exit codes: 0 no drift, 8 drift, 3 no host answered, 2 usage.
+    """
+    from distconfig.commands.status import StatusOptions, run_status
+
+    source = _source(hosts, hostfile, from_, accept_new_host_keys)
+    raise typer.Exit(run_status(StatusOptions(source, json, verbose)))
+
+
+def _reapply(
+    hosts: _Hosts = None,
+    hostfile: _Hostfile = None,
+    from_: _From = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show each command with its undo; change nothing.")
+    ] = False,
+    accept_new_host_keys: _AcceptNew = False,
+    verbose: _Verbose = False,
+) -> None:
+    """Bring back what was set up, on the hosts where it drifted and only there.
+
+    Exit codes: 0 all of it holds, 7 a command failed or is left to you, 8 a
+    cable does not carry or is gone, 2 usage.
+    """
+    from distconfig.commands.status import ReapplyOptions, run_reapply
+
+    source = _source(hosts, hostfile, from_, accept_new_host_keys)
+    raise typer.Exit(run_reapply(ReapplyOptions(source, dry_run, verbose)))
+
+
+def _wait_ready(
+    hostfile: Annotated[Path, typer.Option(help="Wait for this ring.", metavar="FILE")],
+    timeout: Annotated[
+        float, typer.Option(help="Give up after so many seconds.", metavar="S", min=0)
+    ] = 120.0,
+    json: _Json = False,
+    accept_new_host_keys: _AcceptNew = False,
+    verbose: _Verbose = False,
+) -> None:
+    """Wait until every cable of a hostfile answers, for instance after a restart.
+
+    Exit codes: 0 every one answers, 8 not in time, 2 usage.
+    """
+    from distconfig.commands.wait_ready import WaitReadyOptions, run_wait_ready
+
+    options = WaitReadyOptions(hostfile, timeout, accept_new_host_keys, json, verbose)
+    raise typer.Exit(run_wait_ready(options))
+
+
+def _persist(
+    hosts: _Hosts = None,
+    hostfile: _Hostfile = None,
+    from_: _From = None,
+    print_: _Print = False,
+    json: _Json = False,
+    ignore_unreachable: _IgnoreUnreachable = False,
+    accept_new_host_keys: _AcceptNew = False,
+    verbose: _Verbose = False,
+) -> None:
+    """Print the commands that make a setup last over restarts; not yet proved on hardware.
+
+    One network service per port with a manual address. reapply and wait-ready
+    are the supported way. Exit codes: 0 printed, 3 a host not reached, 2 usage.
+    """
+    from distconfig.commands.persist import PersistOptions, run_persist
+
+    source = _source(hosts, hostfile, from_, accept_new_host_keys)
+    options = PersistOptions(source, False, print_, json, ignore_unreachable, verbose)
+    raise typer.Exit(run_persist(options))
+
+
+def _unpersist(
+    hosts: _Hosts = None,
+    hostfile: _Hostfile = None,
+    from_: _From = None,
+    print_: _Print = False,
+    json: _Json = False,
+    ignore_unreachable: _IgnoreUnreachable = False,
+    accept_new_host_keys: _AcceptNew = False,
+    verbose: _Verbose = False,
+) -> None:
+    """Print the commands that take back what persist printed.
+
+    Exit codes: 0 printed, 3 a host not reached, 2 usage.
+    """
+    from distconfig.commands.persist import PersistOptions, run_persist
+
+    source = _source(hosts, hostfile, from_, accept_new_host_keys)
+    options = PersistOptions(source, True, print_, json, ignore_unreachable, verbose)
+    raise typer.Exit(run_persist(options))
