@@ -10,7 +10,7 @@ import pytest
 
 from tests.netns.steps import address_both_ends, await_ping, carried, reaches, sudo, wait_until
 from tests.simulated_macs import Bridge, Vpn, pair, simulated, triangle
-from tests.simulated_macs.sudoers import SudoersError, parse_sudoers
+from tests.simulated_macs.sudoers import SudoersError, list_rules, parse_sudoers
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -247,7 +247,9 @@ def test_ipconfig_hands_a_port_back_to_macos(tmp_path: Path) -> None:
             {
                 "true": (0, ""),
                 "id": (1, "sudo: a password is required\n"),
+                "nosuch": (1, "sudo: a password is required\n"),
                 "-l -- /usr/bin/id": (0, ""),
+                "-l -- nosuch": (1, "sudo: nosuch: command not found\n"),
             },
         ),
     ],
@@ -284,11 +286,9 @@ def test_sudoers_rules_are_read_as_sudo_reads_them() -> None:
         ada ALL=(root) NOPASSWD: RING, PASSWD: /bin/ls, /bin/echo a\\,b\\:c
         bob ALL=(root) NOPASSWD: ALL
     """
-    assert [str(rule) for rule in parse_sudoers(text, "ada")] == [
-        "(root) NOPASSWD: /sbin/ifconfig bridge* deletem *",
-        "(root) NOPASSWD: /sbin/route -n get *",
-        "(root) /bin/ls",
-        "(root) /bin/echo a,b:c",
+    assert list_rules(parse_sudoers(text, "ada")).splitlines() == [
+        "    (root) NOPASSWD: /sbin/ifconfig bridge* deletem *, /sbin/route -n get *",
+        "    (root) /bin/ls, /bin/echo a,b:c",
     ]
     with pytest.raises(SudoersError, match="ifconfig"):
         parse_sudoers("ada ALL=(root) NOPASSWD: ifconfig", "ada")

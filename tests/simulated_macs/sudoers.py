@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import groupby
 
-__all__ = ["Rule", "SudoersError", "parse_sudoers"]
+__all__ = ["Rule", "SudoersError", "list_rules", "parse_sudoers"]
 
 _FREE = "ALL ALL=(ALL) NOPASSWD: ALL"
 _WITH_PASSWORD = "%admin ALL=(ALL) ALL"
@@ -29,6 +30,7 @@ class Rule:
     command: str
     arguments: str | None
     needs_password: bool
+    run_as: str = "root"
 
     def allows(self, argv: Sequence[str]) -> bool:
         """Whether this rule is about this command."""
@@ -39,9 +41,8 @@ class Rule:
         return self.arguments is None or fnmatchcase(" ".join(argv[1:]), self.arguments)
 
     def __str__(self) -> str:
-        tag = "" if self.needs_password else "NOPASSWD: "
         words = [self.command] if self.arguments is None else [self.command, self.arguments or '""']
-        return f"(root) {tag}{' '.join(words)}"
+        return " ".join(words)
 
 
 def parse_sudoers(text: str, user: str) -> list[Rule]:
@@ -71,7 +72,7 @@ def parse_sudoers(text: str, user: str) -> list[Rule]:
             raise SudoersError(line)
         who, _, run_as, commands = match.groups()
         if who in (user, "ALL", "%admin", "%staff") and run_as in (None, "root", "ALL", "ALL:ALL"):
-            rules += _rules(_split(commands), aliases, line)
+            rules += _rules(_split(commands), aliases, run_as or "root", line)
     return rules
 
 
@@ -79,7 +80,19 @@ def _split(commands: str) -> list[str]:
     return [each.strip() for each in re.split(r"(?<!\\),", commands)]
 
 
-def _rules(commands: Sequence[str], aliases: dict[str, list[str]], line: str) -> list[Rule]:
+def list_rules(rules: Sequence[Rule]) -> str:
+    """The rules as ``sudo -l`` lists them: those of one line together, up to the next tag."""
+    groups = groupby(rules, key=lambda rule: (rule.run_as, rule.needs_password))
+    lines = []
+    for (run_as, needs_password), members in groups:
+        tag = "" if needs_password else "NOPASSWD: "
+        lines.append(f"    ({run_as}) {tag}{', '.join(str(rule) for rule in members)}\n")
+    return "".join(lines)
+
+
+def _rules(
+    commands: Sequence[str], aliases: dict[str, list[str]], run_as: str, line: str
+) -> list[Rule]:
     rules = []
     needs_password = True
     for command in commands:
@@ -93,7 +106,7 @@ def _rules(commands: Sequence[str], aliases: dict[str, list[str]], line: str) ->
                 raise SudoersError(line)
             if re.search(r"(?<!\\)[:=]", arguments):
                 raise SudoersError(line)
-            rules.append(Rule(path, _unescape(arguments.strip()), needs_password))
+            rules.append(Rule(path, _unescape(arguments.strip()), needs_password, run_as))
     return rules
 
 
