@@ -29,8 +29,13 @@ POOL_NBYTES = 8 * 1024**2
 STRIPE_NBYTES = 65536
 
 
-def _is_small(group: Group, nbytes: int) -> bool:
-    return nbytes <= (RELAY_PAIR_NBYTES if group.size() == 2 else RELAY_NBYTES)
+def _strands(group: Group) -> int:
+    return sum(len(route.outs) for route in group.routes)
+
+
+def _is_small(group: Group, array: Array) -> bool:
+    limit = RELAY_PAIR_NBYTES if group.size() == 2 else RELAY_NBYTES
+    return array.nbytes <= limit or array.size < group.size() * _strands(group)
 
 
 def reduce_arrays(group: Group, operation: str, array: Array, name: str, result: Array) -> None:
@@ -39,10 +44,10 @@ def reduce_arrays(group: Group, operation: str, array: Array, name: str, result:
         np.copyto(result, array)
         return
     reduction = find_reduction(operation, array.dtype)
-    header = group.next_header(operation, name, array.shape, 0, array.nbytes)
     flat = result.reshape(-1)
     with group.ring:
-        if not _is_small(group, array.nbytes):
+        header = group.next_header(operation, name, array.shape, 0, array.nbytes)
+        if not _is_small(group, array):
             _reduce_large(group, header, array, flat, reduction)
             return
         parts = _contributions(group, header, array)
@@ -72,7 +77,7 @@ def _plan(
 ) -> tuple[Plan, int]:
     """How a large collective is cut up, and how many bytes a chunk has at most."""
     size = group.size()
-    strands = sum(len(route.outs) for route in group.routes)
+    strands = _strands(group)
     itemsize = reduction.partial.itemsize
     share = -(-count // (size * strands))
     limit = CHUNK_NBYTES
@@ -80,7 +85,7 @@ def _plan(
         limit = min(limit, POOL_NBYTES // (strands * pool_rows(size)))
     chunks = -(-share * itemsize // limit)
     overlapping = min(CHUNKS_TO_OVERLAP, share * itemsize // SMALLEST_CHUNK_NBYTES)
-    chunks = max(chunks, overlapping, 1)
+    chunks = min(max(chunks, overlapping, 1), count // (size * strands))
     plan = Plan(size, group.position, group.order, count, reduces, gathers, chunks)
     return plan, (-(-share // chunks) + 1) * itemsize
 
@@ -95,9 +100,8 @@ def _reduce_large(
     else:
         source = np.ascontiguousarray(array).reshape(-1)
     plan, chunk_nbytes = _plan(group, array.size, reduction, reduces=True, gathers=gathers)
-    strands = sum(len(route.outs) for route in group.routes)
     row = -(-chunk_nbytes // 64) * 64
-    scratch = group.ring.scratch(strands * pool_rows(plan.size) * row)
+    scratch = group.ring.scratch(_strands(group) * pool_rows(plan.size) * row)
     run_ring(group.ring, group.routes, plan, header, source, flat, reduction, scratch)
 
 
@@ -107,9 +111,9 @@ def gather_arrays(group: Group, array: Array, name: str, rows: Array) -> None:
     if group.size() == 1:
         np.copyto(own.reshape(array.shape), array)
         return
-    header = group.next_header("all_gather", name, array.shape, 0, array.nbytes)
     with group.ring:
-        if _is_small(group, array.nbytes):
+        header = group.next_header("all_gather", name, array.shape, 0, array.nbytes)
+        if _is_small(group, array):
             for row, part in zip(rows, _contributions(group, header, array), strict=True):
                 np.copyto(row, part)
             return
@@ -122,15 +126,16 @@ def gather_arrays(group: Group, array: Array, name: str, rows: Array) -> None:
 
 
 def broadcast_array(group: Group, array: Array, name: str, root: int, result: Array) -> None:
+    """Fill ``result`` with the array of rank ``root``."""
     size = group.size()
     is_root = group.rank() == root
     if is_root and result.ctypes.data != array.ctypes.data:
         np.copyto(result, array)
     if size == 1:
         return
-    header = group.next_header("broadcast", name, array.shape, root, array.nbytes)
     with group.ring:
-        if _is_small(group, array.nbytes):
+        header = group.next_header("broadcast", name, array.shape, root, array.nbytes)
+        if _is_small(group, array):
             parts = _contributions(group, header, array)
             np.copyto(result.reshape(-1), parts[root])
             return
@@ -142,14 +147,16 @@ def broadcast_array(group: Group, array: Array, name: str, root: int, result: Ar
 
 def move_array(
     group: Group,
+    peer: int,
     connections: tuple[Connection, ...],
-    header: bytearray,
-    flat: Array,
+    array: Array,
+    name: str,
     *,
     sends: bool,
 ) -> None:
-    """Send a flat array to a neighbour or receive it, over all connections if that is worth it."""
-    used = connections[:1] if flat.nbytes <= STRIPE_NBYTES else connections
-    data = as_bytes(flat)
+    """Send a contiguous array to a neighbour or receive it, over all connections if that pays."""
+    used = connections[:1] if array.nbytes <= STRIPE_NBYTES else connections
+    data = as_bytes(array.reshape(-1))
     with group.ring:
+        header = group.message_header(peer, name, array.shape, array.nbytes, sends=sends)
         move_message(group.ring, used, header, data, sends=sends, chunk=CHUNK_NBYTES)

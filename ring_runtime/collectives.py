@@ -225,8 +225,7 @@ def send(x: Any, dst: int, *, group: Group | None = None, stream: object = None)
     name = check_dtype(array.dtype, "send")
     outs, _ = find_hop(group, dst, "dst")
     array = np.ascontiguousarray(array).reshape(array.shape)
-    header = group.message_header(int(dst), name, array.shape, array.nbytes, sends=True)
-    move_array(group, outs, header, array.reshape(-1), sends=True)
+    move_array(group, int(dst), outs, array, name, sends=True)
     return x
 
 
@@ -260,8 +259,7 @@ def recv(
     dims = check_shape(shape)
     _, ins = find_hop(group, src, "src")
     result = prepare_result(out, dims, np.empty(0, kind), may_be_input=False)
-    header = group.message_header(int(src), name, dims, result.nbytes, sends=False)
-    move_array(group, ins, header, result.reshape(-1), sends=False)
+    move_array(group, int(src), ins, result, name, sends=False)
     return result if restore is None else restore(result)
 
 

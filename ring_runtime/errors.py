@@ -127,7 +127,7 @@ class PeerLost(PeerError):
 
 
 class CollectiveMismatch(PeerError):
-    """Two ranks called different things; ``ours`` and ``theirs`` show both calls."""
+    """Two ranks called different things; ``ours`` and ``theirs`` say who called what."""
 
     def __init__(
         self,
@@ -139,9 +139,7 @@ class CollectiveMismatch(PeerError):
         origin: int | None = None,
         hint: str = "",
     ) -> None:
-        views = "; ".join(
-            f"{name}: {view}" for name, view in (("ours", ours), ("theirs", theirs)) if view
-        )
+        views = "; ".join(view for view in (ours, theirs) if view)
         super().__init__(what, peer=peer, origin=origin, where=views, hint=hint)
         self.ours = ours
         self.theirs = theirs

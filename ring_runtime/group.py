@@ -86,9 +86,8 @@ class Group:
         """
         self.check_open()
         if self.size() > 1:
-            header = self.next_header("barrier", "uint8", (), 0, 0)
             with self.ring:
-                self.agree(header)
+                self.agree(self.next_header("barrier", "uint8", (), 0, 0))
 
     def check_open(self) -> None:
         """Refuse to go on with a closed or broken group, before anything else is looked at.
@@ -171,8 +170,8 @@ class Group:
         if self.size() == 1:
             return [(color, key)]
         nbytes = _COLOR_KEY.size
-        header = self.next_header("split", "uint8", (nbytes,), 0, nbytes)
         with self.ring:
+            header = self.next_header("split", "uint8", (nbytes,), 0, nbytes)
             scratch = self.ring.scratch(relay_scratch(self.size(), nbytes)).data
             _COLOR_KEY.pack_into(scratch, HEADER_NBYTES, color, key)
             parts = relay(self.ring, self.routes, self.size(), header, nbytes, scratch)

@@ -71,6 +71,10 @@ def join_ring(
     world.barrier()
     ring.is_forming = False
     ring.timeout = timeout
+    _LOG.debug(
+        "rank %d of %d: joined rank %d and rank %d, %d connections on each side",
+        *(rank, size, left.rank, right.rank, len(world.routes[0].outs)),
+    )
     return world
 
 

@@ -1,0 +1,315 @@
+"""Ranks that die, stop, leave, raise or call something else: everybody hears of it, soon."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import pytest
+
+from tests.rank_processes import Finished, Job, run_job
+
+LOOP = """
+world = ring.init()
+say(joined=os.getpid())
+while True:
+    ring.all_sum(np.ones({count}, np.float32))
+"""
+
+
+def errors_of(finished: list[Finished]) -> list[tuple[str, str]]:
+    """Class and text of the last error each rank said."""
+    return [(f.facts[-1]["error"], f.facts[-1]["text"]) for f in finished]
+
+
+WATCHED = """
+world = ring.init()
+say(joined=os.getpid())
+def forever():
+    while True:
+        ring.all_sum(np.ones({count}, np.float32))
+attempt(forever)
+attempt(ring.barrier)
+"""
+
+
+@pytest.mark.parametrize("count", [1, 4_000_000])
+def test_a_killed_rank_is_noticed_by_all(count: int) -> None:
+    with Job(4, WATCHED.format(count=count)) as job:
+        for rank in range(4):
+            job.wait_until_said(rank, "joined")
+        job.signal(2, signal.SIGKILL)
+        began = time.monotonic()
+        survivors = [job.wait(rank) for rank in (0, 1, 3)]
+        assert time.monotonic() - began < 10
+    for rank in survivors:
+        first, later = rank.facts[1:]
+        assert first["error"] == later["error"] == "PeerLost"
+        assert first["text"] == later["text"]
+        assert "the connection to rank 2" in first["text"]
+        assert rank.returncode == 0
+    texts = [rank.facts[1]["text"] for rank in survivors]
+    assert texts[0].startswith(("rank 1 reports: ", "rank 3 reports: "))
+
+
+def test_a_killed_rank_is_noticed_although_its_children_live_on() -> None:
+    body = """
+world = ring.init()
+ring.barrier()
+if world.rank() == 2:
+    children = [os.fork(), os.fork()]
+    if 0 in children:
+        attempt(ring.barrier)
+        time.sleep(300)
+    say(joined=os.getpid())
+attempt(lambda: [ring.barrier() for _ in range(10**9)])
+"""
+    with Job(4, body) as job:
+        job.wait_until_said(2, "joined")
+        children = [fact for fact in job.said(2) if "error" in fact]
+        job.signal(2, signal.SIGKILL)
+        survivors = [job.wait(rank, within=20) for rank in (0, 1, 3)]
+        assert all(error == "PeerLost" for error, _ in errors_of(survivors))
+    assert all(child["error"] == "GroupClosed" for child in children)
+
+
+def test_a_stopped_rank_is_noticed_after_the_deadline() -> None:
+    with Job(4, WATCHED.format(count=1), env={"RING_TIMEOUT": "2"}) as job:
+        for rank in range(4):
+            job.wait_until_said(rank, "joined")
+        job.signal(2, signal.SIGSTOP)
+        began = time.monotonic()
+        survivors = [job.wait(rank) for rank in (0, 1, 3)]
+        waited = time.monotonic() - began
+    assert 1.5 < waited < 12
+    for error, text in errors_of(survivors):
+        assert error == "PeerLost"
+        assert "no byte from rank 2 for 2 s" in text
+        assert "RING_TIMEOUT" in text or "reports" in text
+
+
+def test_a_rank_busy_in_user_code_is_not_lost() -> None:
+    """It is silent for longer than a pulled cable, with megabytes waiting for it."""
+    body = """
+world = ring.init()
+if world.rank() == 1:
+    say(busy=True)
+    until = time.monotonic() + 12
+    while time.monotonic() < until:
+        time.sleep(0.5)
+say(total=ring.all_sum(np.ones(8_000_000, np.float32))[-1].item())
+"""
+    finished = run_job(2, body)
+    assert [rank.facts[-1] for rank in finished] == [{"total": 2.0}] * 2
+
+
+MISMATCHES = {
+    "shape": (
+        "ring.all_sum(np.ones((3, 2) if rank == 2 else (2, 3), np.float32))",
+        "all_sum of float32 (3, 2), 24 bytes",
+        "all_sum of float32 (2, 3), 24 bytes",
+    ),
+    "size": (
+        "ring.all_sum(np.ones(1_000_000 if rank == 2 else 1, np.int8))",
+        "all_sum of int8 (1000000,), 1000000 bytes",
+        "all_sum of int8 (1,), 1 bytes",
+    ),
+    "dtype": (
+        "ring.all_sum(np.ones(5, np.int32 if rank == 2 else np.float32))",
+        "all_sum of int32 (5,), 20 bytes",
+        "all_sum of float32 (5,), 20 bytes",
+    ),
+    "operation": (
+        "(ring.all_max if rank == 2 else ring.all_sum)(np.ones(5, np.int8))",
+        "all_max of int8 (5,), 5 bytes",
+        "all_sum of int8 (5,), 5 bytes",
+    ),
+    "root": (
+        "ring.broadcast(np.ones(5, np.int8), 1 if rank == 2 else 0)",
+        "broadcast root 1 of int8 (5,), 5 bytes",
+        "broadcast root 0 of int8 (5,), 5 bytes",
+    ),
+    "large root": (
+        "ring.broadcast(np.ones(10**6, np.int8), 1 if rank == 2 else 0)",
+        "broadcast root 1 of int8 (1000000,), 1000000 bytes",
+        "broadcast root 0 of int8 (1000000,), 1000000 bytes",
+    ),
+    "order": (
+        "(ring.barrier(), ring.all_sum(1)) if rank == 2 else (ring.all_sum(1), ring.barrier())",
+        "barrier of uint8 (), 0 bytes",
+        "all_sum of int64 (), 8 bytes",
+    ),
+    "empty": (
+        "ring.all_sum(np.ones(0, np.int8 if rank == 2 else np.int16))",
+        "all_sum of int8 (0,), 0 bytes",
+        "all_sum of int16 (0,), 0 bytes",
+    ),
+    "group": (
+        "ring.all_sum(1, group=pair if rank == 2 else world)",
+        "all_sum of int64 (), 8 bytes, number 0 of group ",
+        "all_sum of int64 (), 8 bytes, number 2 of group 00000000",
+    ),
+    "message": (
+        "ring.send(np.ones(5), 3) if rank == 2 else ring.all_sum(np.ones(500))",
+        "send to rank 3 of float64 (5,), 40 bytes",
+        "all_sum of float64 (500,), 4000 bytes",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MISMATCHES)
+def test_different_calls_are_an_error_on_every_rank(kind: str) -> None:
+    call, theirs, ours = MISMATCHES[kind]
+    body = f"""
+world = attempt(ring.init)
+rank = world.rank()
+pair = world.split(rank // 2) if {kind == "group"} else None
+attempt(lambda: {call})
+attempt(ring.barrier)
+"""
+    with Job(4, body) as job:
+        finished = job.finish()
+    for rank in finished:
+        last = next(fact for fact in rank.facts if fact["error"])
+        assert last["error"] == "CollectiveMismatch", rank
+        assert last["seconds"] < 2 or kind == "message"
+        assert theirs in last["text"]
+        assert ours in last["text"]
+        assert "rank 2" in last["text"]
+
+
+def test_a_rank_that_leaves_early_is_named_on_all() -> None:
+    body = """
+world = ring.init()
+ring.all_sum(1)
+if world.rank() != 2:
+    attempt(lambda: ring.all_sum(np.ones(3, np.float32)))
+"""
+    for rank in run_job(4, body):
+        if rank.rank != 2:
+            (fact,) = rank.facts
+            assert fact["error"] == "PeerLost"
+            assert "rank 2 left after 2 collectives" in fact["text"]
+            assert "in all_sum of float32 (3,), 12 bytes" in fact["text"]
+            assert fact["seconds"] < 2
+
+
+def test_a_rank_that_raises_is_named_with_its_exception() -> None:
+    body = """
+world = ring.init()
+if world.rank() == 2:
+    raise ValueError("no such file: weights.bin")
+attempt(lambda: ring.all_sum(np.ones(3, np.float32)))
+"""
+    with Job(4, body) as job:
+        finished = job.finish()
+    assert [rank.returncode for rank in finished] == [0, 0, 1, 0]
+    for rank in finished:
+        if rank.rank != 2:
+            (fact,) = rank.facts
+            assert fact["error"] == "PeerLost"
+            assert (
+                "rank 2 left after 1 collectives (raised ValueError: no such file: weights.bin)"
+                in fact["text"]
+            )
+            assert fact["seconds"] < 5
+
+
+def test_leaving_right_after_the_last_collective_harms_nobody() -> None:
+    """Ranks end in a different order each time, the data of the last call still on its way."""
+    body = """
+world = ring.init()
+for count in (1, 300_000):
+    total = ring.all_sum(np.ones(count, np.float32))
+    assert total[-1] == world.size()
+if world.rank() % 2:
+    os._exit(0)
+"""
+    for _ in range(5):
+        run_job(4, body)
+
+
+def test_an_interrupt_in_the_middle_breaks_the_group_on_all_ranks() -> None:
+    body = """
+world = ring.init()
+large = np.ones(16 * 1024**2, np.float32)
+ring.all_sum(large, out=large)
+def forever():
+    say(joined=True)
+    while True:
+        ring.all_sum(large, out=large)
+try:
+    attempt(forever)
+except KeyboardInterrupt:
+    say(interrupted=True)
+attempt(ring.barrier)
+import psutil
+say(sockets=len(psutil.Process().net_connections(kind="tcp")))
+"""
+    with Job(3, body) as job:
+        for rank in range(3):
+            job.wait_until_said(rank, "joined")
+        job.signal(1, signal.SIGINT)
+        finished = job.finish()
+    assert {"interrupted": True} in finished[1].facts
+    for rank in finished:
+        assert rank.returncode == 0
+        assert rank.facts[-1] == {"sockets": 0}
+        assert rank.facts[-2]["error"] == "PeerLost"
+        assert "rank 1 left a collective midway: KeyboardInterrupt" in rank.facts[-2]["text"]
+
+
+def test_a_reset_connection_is_an_error_on_all_ranks() -> None:
+    body = """
+import socket, struct
+world = ring.init()
+ring.barrier()
+if world.rank() == 2:
+    sock = world.ring.right.data[0].sock
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.close()
+    time.sleep(2)
+attempt(ring.barrier)
+"""
+    with Job(4, body) as job:
+        finished = job.finish()
+    for rank in finished:
+        assert (rank.rank == 2) or rank.facts[0]["error"] == "PeerLost"
+    assert "the connection to rank 2" in finished[3].facts[0]["text"]
+    assert "reset" in finished[3].facts[0]["text"]
+
+
+def test_the_interpreter_ends_whatever_state_the_group_is_in() -> None:
+    body = """
+world = ring.init()
+import threading
+if world.rank() == 0:
+    thread = threading.Thread(target=ring.barrier, daemon=True)
+    thread.start()
+    time.sleep(0.2)
+elif world.rank() == 1:
+    world.close()
+    world.close()
+"""
+    began = time.monotonic()
+    with Job(3, body) as job:
+        finished = job.finish(within=20)
+    assert [rank.returncode for rank in finished] == [0, 0, 0]
+    assert time.monotonic() - began < 20
+
+
+def test_after_an_error_nothing_is_left_behind() -> None:
+    """Sockets closed, no thread, and the same addresses can be used again at once."""
+    body = """
+import psutil, threading
+for _ in range(3):
+    world = ring.init()
+    attempt(lambda: ring.all_sum(np.ones(1 + world.rank())))
+    world.close()
+    world.close()
+    say(sockets=len(psutil.Process().net_connections(kind="tcp")), threads=threading.active_count())
+    time.sleep(0.3)
+"""
+    for rank in run_job(2, body):
+        assert rank.facts[1::2] == [{"sockets": 0, "threads": 1}] * 3
+        assert [fact["error"] for fact in rank.facts[::2]] == ["CollectiveMismatch"] * 3
