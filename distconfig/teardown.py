@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,7 +34,7 @@ class TeardownResult:
         left: Sentences about what was not taken back, and why.
         pending: Why nothing was run and the commands have to be run by hand; empty if
             they were run.
-        is_settled: Nothing of any setup known here is left.
+        is_settled: No command failed or is pending; what is left was left on purpose.
     """
 
     host: str
@@ -134,29 +134,29 @@ def _conclude(
     if result is not None and not isinstance(result, HostAnswer):
         return replace(planned, left=(*script.left, str(result)))
     failed = {step.index: step.output for step in result.steps if step.returncode} if result else {}
-    left = [
+    failures = [
         f"{render_command(step.argv)} failed: {failed[index]}"
         for index, step in enumerate(script.steps)
         if index in failed
     ]
     if file is None or not file.journal.steps:
-        return replace(planned, left=(*script.left, *left), is_settled=not left)
-    settled = set(script.settled)
-    if left:
-        settled -= {
-            script.steps[index].journal_index for index in failed if index < len(script.steps)
-        }
-    journal = _with_undone(file.journal, settled)
+        return replace(planned, left=(*script.left, *failures), is_settled=not failures)
+    journal = file.journal
+    if failures and result is not None and not find_differences(journal.before, result):
+        failures = []  # the dead-man of a setup that was killed was faster
+        settled = set(range(len(journal.steps)))
+    else:
+        unsettled = {step.journal_index for i, step in enumerate(script.steps) if i in failed}
+        settled = script.settled - unsettled
+    journal = _with_undone(journal, settled)
+    file.write(journal)
+    left = [*script.left, *failures]
     if result is not None and journal.is_settled:
         left += [f"not as before: {each}" for each in find_differences(journal.before, result)]
-    elif result is not None and not find_differences(journal.before, result):
-        left = []  # the dead-man of a setup that was killed was faster
-        journal = _with_undone(journal, set(range(len(journal.steps))))
-    file.write(journal)
-    return replace(planned, left=(*script.left, *left), is_settled=journal.is_settled)
+    return replace(planned, left=tuple(left), is_settled=not failures)
 
 
-def _with_undone(journal: Journal, indices: set[int]) -> Journal:
+def _with_undone(journal: Journal, indices: Collection[int]) -> Journal:
     return replace(
         journal,
         steps=tuple(

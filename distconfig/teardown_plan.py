@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv4Interface
+from ipaddress import IPv4Address
 
 from distconfig import mac_commands as mac
 from distconfig.addressing import CANDIDATE_BLOCKS
 from distconfig.bridge_loops import find_bridge_loops
 from distconfig.journal import Journal, JournalStep
+from distconfig.live_host import LiveHost
 from distconfig.occupancy import find_claims
 from distconfig.report import HostReport
 from distconfig.setup_text import render_command
@@ -45,36 +46,6 @@ class TeardownScript:
     settled: frozenset[int] = frozenset()
 
 
-@dataclass
-class _LiveHost:
-    """The state of a host, kept up to date while commands are planned for it."""
-
-    addresses: dict[str, list[IPv4Interface]]
-    mtus: dict[str, int]
-    up: set[str]
-    members: dict[str, list[str]]
-    static_routes: set[tuple[IPv4Address, str]]
-
-    @classmethod
-    def of(cls, report: HostReport) -> _LiveHost:
-        return cls(
-            {state.name: list(state.addresses) for state in report.interfaces},
-            {state.name: state.mtu for state in report.interfaces},
-            {state.name for state in report.interfaces if state.is_up},
-            {bridge.name: list(bridge.members) for bridge in report.bridges},
-            {
-                (route.destination.network_address, route.interface)
-                for route in report.routes
-                if route.destination.prefixlen == 32
-                and "S" in route.flags
-                and "W" not in route.flags  # not an entry of the neighbour table
-            },
-        )
-
-    def bridge_of(self, port: str) -> str | None:
-        return next((name for name, ports in self.members.items() if port in ports), None)
-
-
 def plan_teardown(
     topology: Topology, journals: Mapping[str, Journal | None]
 ) -> dict[str, TeardownScript]:
@@ -82,16 +53,23 @@ def plan_teardown(
 
     With a journal its steps are walked backwards, and only what is still as the
     setup left it is undone. Without one the addresses that are ours by their
-    pattern are removed, and the rest is said.
+    pattern are removed, and the rest is said. Where several hosts are named, the
+    ports cabled to other machines stay as they are, which may be another cluster.
 
     Ports do not go back into a bridge that is up, and no bridge with ports in it
     is switched on, where that would close a loop of three or more.
     """
-    lives = {host: _LiveHost.of(report) for host, report in topology.reports.items()}
+    foreign = _ports_to_others(topology)
+    named_alone = len(topology.hosts) == 1
+    lives = {host: LiveHost.of(report) for host, report in topology.reports.items()}
+    staying = {
+        host: frozenset(port for at, port in foreign if at == host and not named_alone)
+        for host in lives
+    }
     for host, live in lives.items():  # what would come, if nothing were in the way
         if (journal := journals.get(host)) is not None:
-            _Walk(host, live, frozenset()).through(journal)
-    loops = _loops(topology, lives)
+            _Walk(host, live, staying[host], frozenset()).through(journal)
+    loops = _loops(topology, lives, foreign)
     scripts = {}
     for host, report in topology.reports.items():
         journal = journals.get(host)
@@ -99,11 +77,24 @@ def plan_teardown(
             scripts[host] = _without_journal(topology, report)
         else:
             looping = frozenset(bridge for at, bridge in loops if at == host)
-            scripts[host] = _Walk(host, _LiveHost.of(report), looping).through(journal)
+            walk = _Walk(host, LiveHost.of(report), staying[host], looping)
+            scripts[host] = walk.through(journal)
     return scripts
 
 
-def _loops(topology: Topology, lives: Mapping[str, _LiveHost]) -> frozenset[tuple[str, str]]:
+def _ports_to_others(topology: Topology) -> frozenset[tuple[str, str]]:
+    """The (host, interface)s cabled to a machine that is not named or did not answer."""
+    ports = {(each.seen_from.host, each.seen_from.interface) for each in topology.strangers}
+    for cable in topology.usable_cables:
+        for end in cable.ends:
+            if cable.other_end(end.host).host not in topology.reports:
+                ports.add((end.host, end.interface))
+    return frozenset(ports)
+
+
+def _loops(
+    topology: Topology, lives: Mapping[str, LiveHost], suspects: frozenset[tuple[str, str]]
+) -> frozenset[tuple[str, str]]:
     """The (host, bridge)s that would be in a loop, also one through machines nobody asked."""
     membership = {
         (host, port): bridge
@@ -112,15 +103,6 @@ def _loops(topology: Topology, lives: Mapping[str, _LiveHost]) -> frozenset[tupl
         if bridge in live.up
         for port in ports
     }
-    suspects = [
-        (each.seen_from.host, each.seen_from.interface)
-        for each in topology.strangers
-        if each.seen_from.interface
-    ]
-    for cable in topology.usable_cables:
-        for end in cable.ends:
-            if cable.other_end(end.host).host not in topology.reports:
-                suspects.append((end.host, end.interface))
     loops = find_bridge_loops(topology, membership, suspects=suspects)
     return frozenset(node for loop in loops for node in loop)
 
@@ -130,43 +112,57 @@ class _Walk:
     """The way back through a journal, deciding command by command against the live state."""
 
     host: str
-    live: _LiveHost
+    live: LiveHost
+    staying: frozenset[str]
     looping: frozenset[str]
     steps: list[UndoStep] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     settled: set[int] = field(default_factory=set)
 
     def through(self, journal: Journal) -> TeardownScript:
-        for index, step in reversed(list(enumerate(journal.steps))):
-            if step.state == "undone":
-                continue
-            is_blocked = False
-            for argv in step.undo:
-                reason = self._why_blocked(argv)
-                if reason:
-                    is_blocked = True
-                    self.left.append(reason)
-                elif self._is_needed(argv, step):
-                    self.steps.append(UndoStep(argv, index))
-                    self._note(argv)
-            if not is_blocked:
-                self.settled.add(index)
+        pending = [item for item in enumerate(journal.steps) if item[1].state != "undone"]
+        staying = {index for index, step in pending if self.staying & {*step.argv}}
+        self.left += [
+            f"{port} stays as it is, since it is cabled to a machine that is not named"
+            for port in sorted(self.staying)
+            if any(port in journal.steps[index].argv for index in staying)
+        ]
+        off_for_them = {journal.steps[index].argv[1] for index in staying}
+        for index, step in reversed(pending):
+            if index not in staying and not (
+                step.argv[1] in off_for_them and step.argv == mac.set_down(step.argv[1])
+            ):
+                self._undo(index, step)
         left = tuple(dict.fromkeys(self.left))
         return TeardownScript(self.host, tuple(self.steps), left, frozenset(self.settled))
+
+    def _undo(self, index: int, step: JournalStep) -> None:
+        """Take up the commands that undo a step, as far as they are needed and not blocked."""
+        is_blocked = False
+        for argv in step.undo:
+            if reason := self._why_blocked(argv):
+                is_blocked = True
+                self.left.append(reason)
+            elif self._is_needed(argv, step):
+                self.steps.append(UndoStep(argv, index))
+                self.live.run(argv)
+        if not is_blocked:
+            self.settled.add(index)
 
     def _why_blocked(self, argv: mac.Argv) -> str:
         """Why a command must wait until cables were pulled; empty if it need not."""
         match argv:
             case (_, bridge, "up") if bridge in self.looping and bridge not in self.live.up:
                 return (
-                    f"{bridge} stays off, since it may close a loop of bridges; name all hosts, or "
-                    f"pull a cable of the loop, then: {render_command(argv)}"
+                    f"{bridge} stays off, since it would close a loop of bridges, maybe through "
+                    f"machines not named; pull a cable of it, then: {render_command(argv)}"
                 )
             case (_, bridge, "addm", port) if bridge in self.looping and bridge in self.live.up:
                 if self.live.bridge_of(port) is None:
                     return (
-                        f"{port} stays out of {bridge}, where it may close a loop of bridges; name "
-                        f"all hosts, or pull a cable of the loop, then: {render_command(argv)}"
+                        f"{port} stays out of {bridge}, where it would close a loop of bridges, "
+                        "maybe through machines not named; pull a cable of it, then: "
+                        f"{render_command(argv)}"
                     )
         return ""
 
@@ -229,28 +225,6 @@ class _Walk:
             self.left.append(f"{name} has mtu {now}, which no setup gave it")
             return False
         return True
-
-    def _note(self, argv: mac.Argv) -> None:
-        """Let the live state be what it is after the command."""
-        live = self.live
-        match argv:
-            case (_, bridge, "addm", port):
-                live.members[bridge].append(port)
-            case (_, name, "up"):
-                live.up.add(name)
-            case (_, name, "down"):
-                live.up.discard(name)
-            case (_, name, "mtu", mtu):
-                live.mtus[name] = int(mtu)
-            case (_, name, "inet", ip, "-alias"):
-                live.addresses[name] = [a for a in live.addresses[name] if str(a.ip) != ip]
-            case (_, name, "inet", ip, "netmask", mask, "alias"):
-                live.addresses[name].append(IPv4Interface(f"{ip}/{mask}"))
-                live.up.add(name)  # as BSD does with an interface that gets an address
-            case (_, "set", name, "DHCP"):
-                live.addresses[name] = []
-            case (_, _, "delete", _, peer, _, name):
-                live.static_routes.discard((IPv4Address(peer), name))
 
 
 def _without_journal(topology: Topology, report: HostReport) -> TeardownScript:

@@ -38,7 +38,7 @@ def texts() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("shell", [["/bin/sh"], ["/bin/bash", "--posix"]])
-@pytest.mark.parametrize("text", texts())
+@pytest.mark.parametrize("text", list(texts()))
 def test_every_script_parses(shell: list[str], text: str) -> None:
     done = subprocess.run([*shell, "-n"], input=text, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

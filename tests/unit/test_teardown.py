@@ -124,8 +124,8 @@ def test_in_a_cycle_the_ports_go_back_and_the_bridges_stay_off() -> None:
         "/sbin/ifconfig bridge0 addm en2",
     ]
     assert script.left == (
-        "bridge0 stays off, since it may close a loop of bridges; name all hosts, or pull a "
-        "cable of the loop, then: sudo /sbin/ifconfig bridge0 up",
+        "bridge0 stays off, since it would close a loop of bridges, maybe through machines not "
+        "named; pull a cable of it, then: sudo /sbin/ifconfig bridge0 up",
     )
     assert len(script.settled) == 6  # all but the bridge's
 
@@ -136,8 +136,8 @@ def test_in_a_cycle_ports_stay_out_of_a_bridge_that_is_up() -> None:
     script = plan_teardown(lab.topology(), journals)["a"]
     assert "addm" not in " ".join(commands(script))
     assert script.left == tuple(
-        f"{port} stays out of bridge0, where it may close a loop of bridges; name all hosts, or "
-        f"pull a cable of the loop, then: sudo /sbin/ifconfig bridge0 addm {port}"
+        f"{port} stays out of bridge0, where it would close a loop of bridges, maybe through "
+        f"machines not named; pull a cable of it, then: sudo /sbin/ifconfig bridge0 addm {port}"
         for port in ("en3", "en2")
     )
 
@@ -163,6 +163,28 @@ def test_one_way_to_a_machine_that_is_not_listed_is_no_loop() -> None:
     stranger = Stranger(CableEnd("a", "2", "en3"), domain_of("z", "en2"))
     topology = replace(lab.topology(), strangers=(stranger,))
     assert "/sbin/ifconfig bridge0 up" in commands(plan_teardown(topology, journals)["a"])
+
+
+def test_a_cluster_that_shares_a_host_is_torn_down_alone() -> None:
+    lab = ModelLab.of(*(ModelMac(host, lan=None) for host in "abc"))
+    for mac in lab.macs.values():
+        mac.add_bridge("bridge0", mac.ports)
+    lab.plug("a", "en2", "b", "en2")
+    lab.plug("b", "en3", "c", "en2")
+    journals = set_up(lab)
+    stranger = Stranger(CableEnd("b", "1", "en2"), domain_of("a", "en2"))
+    topology = replace(lab.topology(["b", "c"]), strangers=(stranger,))
+    scripts = plan_teardown(topology, journals)
+    assert commands(scripts["b"]) == [
+        "/sbin/ifconfig en3 inet 10.231.0.5 -alias",
+        "/sbin/ifconfig bridge0 addm en3",
+    ]
+    assert scripts["b"].left == (
+        "en2 stays as it is, since it is cabled to a machine that is not named",
+    )
+    assert "/sbin/ifconfig bridge0 up" in commands(scripts["c"])
+    alone = replace(lab.topology(["b"]), strangers=(stranger,))
+    assert len(plan_teardown(alone, journals)["b"].steps) == 5
 
 
 # Without a journal
