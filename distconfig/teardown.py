@@ -144,7 +144,7 @@ def _conclude(
     journal = file.journal
     if failures and result is not None and not find_differences(journal.before, result):
         failures = []  # the dead-man of a setup that was killed was faster
-        settled = set(range(len(journal.steps)))
+        settled = frozenset(range(len(journal.steps)))
     else:
         unsettled = {step.journal_index for i, step in enumerate(script.steps) if i in failed}
         settled = script.settled - unsettled
