@@ -340,6 +340,7 @@ def test_processes_of_one_host_are_not_those_of_another(tmp_path: Path) -> None:
         assert "sleep 4242" not in macs.ssh("studio2", listing).stdout
         sleeper.kill()
         sleeper.wait(30)
+        wait_until(lambda: macs["studio1"].processes() == [])
 
 
 def test_a_rank_runs_on_a_host_with_the_same_python(tmp_path: Path) -> None:

@@ -105,16 +105,11 @@ def live_routes(
     numbers = {each.name: place for place, each in enumerate(interfaces, 1)}
     routes = [net_route(entry, numbers) for entry in network.routes()]
     for each in interfaces:
-        if each.name not in numbers or each.name == "lo0":
+        if each.name == "lo0":
             continue
-        routes += [
-            NetRoute(
-                IPv4Network(f"{entry.address.ip}/32"), f"link#{numbers[each.name]}", "UCS",
-                each.name, "!",
-            )
-            for entry in each.addresses
-            if isinstance(entry, Inet)
-        ]  # fmt: skip
+        link = f"link#{numbers[each.name]}"
+        own = [entry.address.ip for entry in each.addresses if isinstance(entry, Inet)]
+        routes += [NetRoute(IPv4Network(ip), link, "UCS", each.name, "!") for ip in own]
     loopback = [
         NetRoute(IPv4Network("127.0.0.0/8"), "127.0.0.1", "UCS", "lo0"),
         NetRoute(IPv4Network("127.0.0.1/32"), "127.0.0.1", "UH", "lo0"),

@@ -93,7 +93,7 @@ class SimulatedMacs:
         timeout_s: float = 120,
         cwd: Path | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program on the operator's machine and return what it printed."""  # fmt: skip
+        """Run a program on the operator's machine and return what it printed."""
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         stdin = subprocess.DEVNULL if input is None else subprocess.PIPE
         return run_to_end(

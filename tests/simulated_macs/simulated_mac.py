@@ -81,18 +81,18 @@ class SimulatedMac:
 
         Args:
             user: ``root``, or the user of the host, which is the default.
-        """  # fmt: skip
+        """
         is_root = user == "root"
         home = "/var/root" if is_root else f"/Users/{self.mac.user}"
-        settings = {
-            "PATH": _MAC_PATH, "HOME": home, "USER": user or self.mac.user,
-            "LANG": "en_US.UTF-8", **(env or {}),
-        }  # fmt: skip
+        name = user or self.mac.user
+        settings = {"PATH": _MAC_PATH, "HOME": home, "USER": name, "LANG": "C.UTF-8"}
         enter = ["nsenter", f"--target={self.pid}", "--mount", "--net", "--uts", "--ipc", "--pid"]
         enter += [f"--root=/proc/{self.pid}/root", f"--wd=/proc/{self.pid}/root{home}"]
         if not is_root:
             enter += [f"--setuid={USER_ID}", "--setgid=20"]
-        return subprocess.Popen([*enter, "--", *argv], env=settings, **options)
+        # With --pid nsenter waits for a child, which should not outlive it.
+        enter += ["--", "setpriv", "--pdeathsig", "KILL", "--"]
+        return subprocess.Popen([*enter, *argv], env={**settings, **(env or {})}, **options)
 
     def run(
         self,
@@ -103,7 +103,7 @@ class SimulatedMac:
         input: str | None = None,
         timeout_s: float = 60,
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program on the host, not over ssh, and return what it printed."""  # fmt: skip
+        """Run a program on the host, not over ssh, and return what it printed."""
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         stdin = subprocess.DEVNULL if input is None else subprocess.PIPE
         return run_to_end(
