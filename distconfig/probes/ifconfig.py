@@ -29,13 +29,14 @@ _HEADER = re.compile(
     r"( metric [0-9]+)? mtu (?P<mtu>[0-9]{1,9})( index [0-9]+)?"
 )
 _INET = re.compile(
-    r"\tinet (?P<address>\S+)( --> (?P<peer>\S+))? netmask (?P<mask>\S+)( broadcast \S+)? ?"
+    r"\tinet (?P<address>\S+)( --> (?P<peer>\S+))? netmask (?P<mask>\S+)"
+    r"(?P<broadcast> broadcast \S+)? ?"
 )
 _ETHER = re.compile(r"\tether (?P<mac>[0-9a-f]{1,2}(:[0-9a-f]{1,2}){5}) ?")
 _MEMBER = re.compile(r"\tmember: (?P<name>\S+) flags=[0-9a-f]+<[A-Z0-9_,]*>")
 _STATUS = re.compile(r"\tstatus: (?P<status>.+)")
 _NETMASK = re.compile(r"0x[0-9a-f]{8}")
-_IS_UP = 0x1
+_IS_UP, _HAS_BROADCAST, _IS_POINT_TO_POINT = 0x1, 0x2, 0x10
 
 # Lines that carry no fact we use.
 _KNOWN = re.compile(
@@ -74,7 +75,7 @@ class _Block:
     """The lines of one interface, as far as they were read."""
 
     name: str
-    is_up: bool
+    flags: int
     mtu: int
     mac: str = ""
     is_active: bool | None = None
@@ -87,7 +88,7 @@ class _Block:
     def freeze(self) -> InterfaceState:
         return InterfaceState(
             self.name,
-            self.is_up,
+            bool(self.flags & _IS_UP),
             self.mtu,
             self.mac,
             self.is_active,
@@ -103,13 +104,17 @@ def _parse_header(line: str) -> _Block:
     if found is None:
         raise misunderstood("not the first line of an interface", line)
     name = parse_interface_name(found["name"], line)
-    return _Block(name, bool(int(found["flags"], 16) & _IS_UP), int(found["mtu"]))
+    return _Block(name, int(found["flags"], 16), int(found["mtu"]))
 
 
-def _parse_inet(line: str) -> tuple[IPv4Interface, IPv4Address | None]:
+def _parse_inet(line: str, flags: int) -> tuple[IPv4Interface, IPv4Address | None]:
     found = _INET.fullmatch(line)
     if found is None or not _NETMASK.fullmatch(found["mask"]):
         raise misunderstood("not an address with a netmask", line)
+    if (found["broadcast"] and not flags & _HAS_BROADCAST) or (
+        found["peer"] and not flags & _IS_POINT_TO_POINT
+    ):
+        raise misunderstood("the first line of an interface is missing before", line)
     address = parse_address(found["address"], line)
     mask = int(found["mask"], 16)
     prefix_length = mask.bit_count()
@@ -122,7 +127,7 @@ def _parse_inet(line: str) -> tuple[IPv4Interface, IPv4Address | None]:
 def _read_fact(block: _Block, line: str) -> bool:
     """Take the fact of a line into the block, if it carries one."""
     if line.startswith("\tinet "):
-        address, peer = _parse_inet(line)
+        address, peer = _parse_inet(line, block.flags)
         block.addresses.append(address)
         if peer is not None:
             block.peer_addresses.append(peer)

@@ -18,6 +18,8 @@ from distconfig.probes.parsed import Parsed, misunderstood, parse_interface_name
 __all__ = ["Route", "parse_destination", "parse_netstat"]
 
 _DESTINATION = re.compile(r"(?P<octets>[0-9]{1,3}(\.[0-9]{1,3}){0,3})(/(?P<length>[0-9]{1,2}))?")
+# A link, a MAC address, an interface, or a hop that is reached over IPv6.
+_NO_HOP = re.compile(r"link#[0-9]+|[0-9a-f]{0,4}(:[0-9a-f]{0,4})+(%[a-z0-9]+)?|[a-z]+[0-9]+")
 _FLAGS = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -71,11 +73,12 @@ def parse_destination(word: str, at: str) -> IPv4Network:
         raise misunderstood(f"{word[:40]!r} is not a destination: {error}", at) from error
 
 
-def _parse_gateway(word: str) -> IPv4Address | None:
-    # link#4, a MAC address or an interface's name: no hop in between.
+def _parse_gateway(word: str, at: str) -> IPv4Address | None:
     try:
         return IPv4Address(word)
-    except AddressValueError:
+    except AddressValueError as error:
+        if not _NO_HOP.fullmatch(word):
+            raise misunderstood(f"{word[:40]!r} is not a gateway", at) from error
         return None
 
 
@@ -89,7 +92,7 @@ def _parse_route(line: str, columns: list[str]) -> Route:
         raise misunderstood(f"{flags[:40]!r} is not a set of flags", line)
     return Route(
         parse_destination(destination, line),
-        _parse_gateway(gateway),
+        _parse_gateway(gateway, line),
         parse_interface_name(words[interface_column], line),
         flags,
     )

@@ -16,7 +16,7 @@ __all__ = ["NetworkService", "parse_networksetup_services"]
 
 _HEADING = "An asterisk (*) denotes that a network service is disabled."
 _NAME = re.compile(r"\((?P<mark>[0-9]+|\*)\) (?P<name>.*)")
-_PORT = re.compile(r"\(Hardware Port: (?P<port>.*), Device: ?(?P<device>[^,()]*)\)")
+_PORT = re.compile(r"\(Hardware Port: (?P<port>.*), Device: ?(?P<device>[A-Za-z0-9._-]{0,64})\)")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from distconfig.probes.parsed import Parsed, misunderstood, split_lines
 
 __all__ = ["Uname", "parse_uname"]
 
-_LINE = re.compile(r"([A-Za-z][A-Za-z0-9_-]*) (\S+) (\S+)")
+_LINE = re.compile(r"([A-Za-z][A-Za-z0-9_-]*) ([A-Za-z0-9._+~-]+) ([A-Za-z0-9._-]+)")
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,8 @@ def test_a_header_that_is_none_is_refused(text: str, at: str) -> None:
         "\tinet 10.0.0.1 netmask 0xff00ff00",
         "\tinet 10.0.0 netmask 0xff000000",
         "\tinet 10.0.0.1/8 netmask 0xff000000",
-        "\tinet 10.0.0.1 --> elsewhere netmask 0xff000000",
+        "\tinet 10.0.0.1 --> 10.0.0.2 netmask 0xff000000",  # flags: not point to point
+        "\tinet 10.0.0.1 netmask 0xff000000 broadcast 10.255.255.255",  # flags: no broadcast
         "\tether 36:14:c6:c2:3d",
         "\tether 36:14:c6:c2:3d:zz",
         "\tmember: en2;x flags=3<LEARNING,DISCOVER>",
@@ -121,7 +122,7 @@ def test_a_header_that_is_none_is_refused(text: str, at: str) -> None:
 )
 def test_a_fact_that_can_not_be_read_is_shown(line: str) -> None:
     with pytest.raises(UnexpectedOutput) as caught:
-        parse(f"en2: flags=8863<UP> mtu 1500\n{line}\n")
+        parse(f"en2: flags=8061<UP> mtu 1500\n{line}\n")
     assert caught.value.at == line
 
 
@@ -132,6 +133,11 @@ def test_a_missing_header_does_not_hand_facts_to_the_interface_before(missing: s
         lines.insert(lines.index("XHC20: flags=0<> mtu 0\n") + 1, "\tstatus: inactive\n")
     with pytest.raises(UnexpectedOutput):
         parse("".join(lines))
+
+
+def test_the_far_end_of_a_tunnel_must_be_an_address() -> None:
+    with pytest.raises(UnexpectedOutput, match="not an IPv4 address"):
+        parse("utun4: flags=8051<UP> mtu 1380\n\tinet 10.0.0.1 --> there netmask 0xffffffff\n")
 
 
 def test_an_interface_listed_twice_is_refused() -> None:
