@@ -1,0 +1,86 @@
+"""What the tests of setup and teardown share: running them, and reading what hosts are."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tests.simulated_macs import SimulatedMac, SimulatedMacs
+
+__all__ = [
+    "auto_setup",
+    "carried_by",
+    "journals",
+    "processes_left",
+    "state_of",
+    "states",
+    "stop_answering",
+    "teardown",
+    "wait_until",
+]
+
+Done = subprocess.CompletedProcess[str]
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
+    """Wait for something to come true."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come true in time"
+
+
+def auto_setup(macs: SimulatedMacs, *options: str, hosts: Sequence[str] = ()) -> Done:
+    """``distributed_config --auto-setup`` over these hosts, all of them by default."""
+    names = ",".join(hosts or macs.names)
+    return macs.run_cli(["--hosts", names, "--auto-setup", *options])
+
+
+def teardown(macs: SimulatedMacs, *options: str, hosts: Sequence[str] = ()) -> Done:
+    """``distributed_config teardown`` over these hosts, all of them by default."""
+    return macs.run_cli(["teardown", "--hosts", ",".join(hosts or macs.names), *options])
+
+
+def state_of(mac: SimulatedMac) -> str:
+    """Addresses, routes and membership; the order in which a bridge took its members is none."""
+    lines = mac.state().splitlines()
+    bridges = [line.split() for line in lines if line.startswith("bridge") and ":" not in line]
+    sorted_members = [" ".join([*words[:2], *sorted(words[2:])]) for words in bridges]
+    rest = [line for line in lines if line.split() not in bridges]
+    return "\n".join([*rest, *sorted_members])
+
+
+def states(macs: SimulatedMacs) -> dict[str, str]:
+    return {mac.name: state_of(mac) for mac in macs}
+
+
+def journals(macs: SimulatedMacs) -> list[Path]:
+    """The journals, and whatever else is in their folder."""
+    folder = macs.home / ".local/state/distributed_config/hosts"
+    return sorted(folder.iterdir()) if folder.exists() else []
+
+
+def processes_left(mac: SimulatedMac) -> list[str]:
+    """Processes of the user that a setup or teardown has started and not ended."""
+    listed = mac.run(["/bin/ps", "-axww", "-o", "command="]).stdout.splitlines()
+    return [line for line in listed if "dead-man" in line or line.startswith(("sleep", "/bin/sh"))]
+
+
+def carried_by(macs: SimulatedMacs) -> dict[tuple[str, str], int]:
+    """Bytes that each interface of each host has sent and received."""
+    return {
+        (mac.name, name): count.sent_bytes + count.received_bytes
+        for mac in macs
+        for name, count in mac.counters().items()
+    }
+
+
+def stop_answering(mac: SimulatedMac) -> None:
+    """Have a host answer no ping; its sshd must not be on TCP port 22 either.
+
+    A setup then waits for the answer with all its steps run, in the middle of everything.
+    """
+    setting = "/proc/sys/net/ipv4/icmp_echo_ignore_all"
+    done = mac.run(["/bin/sh", "-c", f"echo 1 > {setting}"], user="root")
+    assert (done.returncode, done.stderr) == (0, "")
