@@ -31,6 +31,7 @@ __all__ = [
     "render_ibv_devices",
     "render_ifconfig",
     "render_netstat",
+    "render_netstat_interfaces",
     "render_networksetup_ports",
     "render_networksetup_services",
     "render_plist",
@@ -238,6 +239,29 @@ def render_netstat(routes: Sequence[NetRoute], *, lines6: Sequence[str] = ()) ->
     lines += ["", "Internet6:"]
     lines.append(f"{'Destination':<39} {'Gateway':<39} Flags               Netif Expire")
     lines += lines6
+    return "".join(line + "\n" for line in lines)
+
+
+def render_netstat_interfaces(
+    interfaces: Sequence[Interface], counted: Mapping[str, tuple[int, int, int, int]]
+) -> str:
+    """What ``netstat -ibn`` prints, the lines for addresses left out.
+
+    Args:
+        counted: Interface to packets and bytes in, packets and bytes out.
+    """
+    heading = (
+        "Name       Mtu   Network       Address            Ipkts Ierrs     Ibytes    Opkts Oerrs"
+    )
+    lines = [f"{heading}     Obytes  Coll"]
+    for number, each in enumerate(interfaces, 1):
+        name = each.name if each.flags & UP else f"{each.name}*"
+        packets_in, bytes_in, packets_out, bytes_out = counted.get(each.name, (0, 0, 0, 0))
+        link = f"<Link#{number}>"
+        lines.append(
+            f"{name:<10} {each.mtu:<5} {link:<11} {each.mac:<17} {packets_in:>8}     0"
+            f" {bytes_in:>10} {packets_out:>8}     0 {bytes_out:>10}     0"
+        )
     return "".join(line + "\n" for line in lines)
 
 

@@ -15,9 +15,11 @@ class Interference:
 
     Args:
         broken: Pattern -> what the command prints before it exits with 1.
+        sayings: Words of a command -> what it prints, successfully, whatever is so.
     """
 
     broken: dict[str, str] = field(default_factory=dict)
+    sayings: dict[str, str] = field(default_factory=dict)
     _holds: dict[str, bool] = field(default_factory=dict)
     _changed: threading.Condition = field(default_factory=threading.Condition)
 

@@ -248,6 +248,10 @@ class SimulatedMac:
         """Let commands fail: ``ifconfig en3 inet *`` in the manner of fnmatch."""
         self._simulation("break", pattern, message)
 
+    def say(self, words: str, stdout: str) -> None:
+        """Let a command print this from now on, whatever is so."""
+        self._simulation("say", words, stdout)
+
     def repair_commands(self) -> None:
         """Let all commands work again."""
         self._simulation("repair")

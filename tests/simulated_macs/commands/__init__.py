@@ -35,9 +35,12 @@ def answer(host: Host, name: str, args: list[str], caller: Caller) -> Answer:
     """Run one fake command; those that read or change this host run one at a time."""
     if name == "simulation":
         return simulation(host, args, caller)
-    failure = host.interference.meet(" ".join([name, *args]))
+    spoken = " ".join([name, *args])
+    failure = host.interference.meet(spoken)
     if failure is not None:
         return Answer(1, "", failure)
+    if spoken in host.interference.sayings:
+        return Answer(0, host.interference.sayings[spoken])
     if caller.is_gone():
         return Answer(1)
     if name in ("ping", "nc"):

@@ -9,7 +9,7 @@ import json
 from ipaddress import IPv4Address, IPv4Network
 from typing import TYPE_CHECKING
 
-from tests.macos_output import render_netstat, render_route_get
+from tests.macos_output import render_netstat, render_netstat_interfaces, render_route_get
 from tests.simulated_macs.commands.answers import Answer, Caller
 from tests.simulated_macs.network import Network, NetworkRefusal, run_ip
 from tests.simulated_macs.portrait import live_interfaces, live_routes, net_route, portray
@@ -107,19 +107,31 @@ def _route_get(host: Host, address: IPv4Address) -> Answer:
 
 
 def netstat(host: Host, args: list[str], _caller: Caller) -> Answer:
-    """``netstat -rn``, with or without ``-f inet``."""
+    """``netstat -rn``, with or without ``-f inet``, and ``netstat -ibn``."""
+    fake = portray(host.world_file.read(), host.network.mac.name)
+    interfaces = live_interfaces(fake, host.network)
+    if args == ["-ibn"]:
+        return Answer(0, render_netstat_interfaces(interfaces, _count_traffic()))
     if "".join(word.lstrip("-") for word in args if word.startswith("-")) not in (
         "rn",
         "nr",
         "rnf",
     ):
         return Answer(_EX_USAGE, "", f"netstat: the simulation does not know: {args}\n")
-    fake = portray(host.world_file.read(), host.network.mac.name)
-    interfaces = live_interfaces(fake, host.network)
     text = render_netstat(live_routes(fake, host.network, interfaces))
     if args[-2:] == ["-f", "inet"]:
         text = text.partition("\nInternet6:")[0]
     return Answer(0, text)
+
+
+def _count_traffic() -> dict[str, tuple[int, int, int, int]]:
+    """Interface -> packets and bytes in, packets and bytes out."""
+    found = {}
+    for entry in json.loads(run_ip("-j", "-s", "link", "show")):
+        came, went = entry["stats64"]["rx"], entry["stats64"]["tx"]
+        name = "lo0" if entry["ifname"] == "lo" else entry["ifname"]
+        found[name] = (came["packets"], came["bytes"], went["packets"], went["bytes"])
+    return found
 
 
 def arp(_host: Host, args: list[str], caller: Caller) -> Answer:

@@ -49,8 +49,13 @@ def _break(host: Host, pattern: str, message: str) -> None:
     host.interference.broken[pattern] = message
 
 
+def _say(host: Host, words: str, stdout: str) -> None:
+    host.interference.sayings[words] = stdout
+
+
 def _repair(host: Host) -> None:
     host.interference.broken.clear()
+    host.interference.sayings.clear()
 
 
 def _hold(host: Host, pattern: str) -> None:
@@ -71,6 +76,7 @@ _VERBS: dict[str, Callable[..., str | None]] = {
     "sudo": _sudo,
     "stealth": _stealth,
     "break": _break,
+    "say": _say,
     "repair": _repair,
     "hold": _hold,
     "release": _release,
