@@ -23,6 +23,7 @@ __all__ = ["render_dot"]
 _HOP_INCHES = 3.4
 _FONT = "Helvetica"
 _BLUE, _GREY, _RED, _GREEN = "#1f5fbf", "#8a8a8a", "#c0392b", "#1e8449"
+_BAD_MARKS = frozenset({"unplug", "slow", "wrong way", "dead"})
 _RANK_FILL, _HOST_FILL, _GREY_FILL = "#e8f0fb", "#f7f7f7", "#ececec"
 
 
@@ -96,7 +97,7 @@ def _cable_attributes(cable: Cable, in_ring: bool, note: str, mark: str) -> dict
         color = _RED
         words.append("not usable")
     if mark:
-        color, width = (_RED, 1.5) if mark == "unplug" else (_GREEN, 3.0)
+        color, width = (_RED, 1.5) if mark in _BAD_MARKS else (_GREEN, 3.0)
         words.append(mark)
     if note:
         words.append(note)
@@ -148,9 +149,9 @@ def render_dot(
     Args:
         ring: Its cables are drawn bold and its hosts carry their ranks.
         notes: A further line on a cable, such as a measured speed or a subnet.
-        marks: Cables that advice would change, to the word drawn on them: cables
-            marked ``unplug`` turn red, any other mark turns green. Cables that are
-            not in ``topology`` yet are drawn too.
+        marks: Cables that advice would change or a test found bad, to the word drawn
+            on them: ``unplug``, ``slow``, ``wrong way`` and ``dead`` turn red, any other
+            mark turns green. Cables that are not in ``topology`` are drawn too.
 
     Cost:
         Linear in hosts and cables.

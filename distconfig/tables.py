@@ -11,15 +11,16 @@ from distconfig.printable import escape_controls
 from distconfig.ring import RingPlan
 from distconfig.topology import Cable, CableEnd, Topology
 
-__all__ = ["cable_table", "host_table", "ring_line"]
+__all__ = ["cable_table", "host_table", "new_table", "ring_line", "text_row"]
 
 
-def _row(*cells: str, style: str = "") -> list[Text]:
+def text_row(*cells: str, style: str = "") -> list[Text]:
     """Cells as plain text: what a host printed is never read as markup."""
     return [Text(escape_controls(cell), style=style) for cell in cells]
 
 
-def _table(title: str, *columns: str) -> Table:
+def new_table(title: str, *columns: str) -> Table:
+    """A table in the style of all of ours."""
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for column in columns:
         table.add_column(column, overflow="fold")
@@ -28,18 +29,22 @@ def _table(title: str, *columns: str) -> Table:
 
 def host_table(topology: Topology, ring: RingPlan | None) -> Table:
     """One line for each host, in rank order: what it is, and its ports in use."""
-    table = _table("Hosts", "rank", "host", "model", "system", "ports with a peer", "remarks")
+    table = new_table("Hosts", "rank", "host", "model", "system", "ports with a peer", "remarks")
     ranked = ring.hosts if ring else ()
     for host in [*ranked, *(each for each in topology.hosts if each not in ranked)]:
         report = topology.reports.get(host)
         if report is None:
-            table.add_row(*_row("", host, "", "", "", topology.unread.get(host, ""), style="dim"))
+            table.add_row(
+                *text_row("", host, "", "", "", topology.unread.get(host, ""), style="dim")
+            )
             continue
         rank = str(ranked.index(host)) if host in ranked else ""
         peers = [each for each in report.receptacles if each.peers]
         ports = f"{len(peers)} of {len(report.receptacles)}"
         system = f"{report.platform} {report.os_version}".replace("Darwin", "macOS").strip()
-        table.add_row(*_row(rank, host, report.model, system, ports, "; ".join(report.problems)))
+        table.add_row(
+            *text_row(rank, host, report.model, system, ports, "; ".join(report.problems))
+        )
     return table
 
 
@@ -68,7 +73,7 @@ def cable_table(
     topology: Topology, ring: RingPlan | None, addresses: AddressPlan | None = None
 ) -> Table:
     """One line for each cable, the ring's first: its ends, speed, use and subnet."""
-    table = _table("Cables", "from", "to", "speed", "use", "subnet", "remarks")
+    table = new_table("Cables", "from", "to", "speed", "use", "subnet", "remarks")
     used = list(dict.fromkeys(cable for hop in ring.cables for cable in hop)) if ring else []
     others = [cable for cable in topology.cables if cable not in used]
     for cable in [*used, *others, *topology.loops]:
@@ -79,10 +84,10 @@ def cable_table(
         use = _use(cable, ring)
         cells = (_end(cable.a), _end(cable.b), _speed(cable), use, str(subnet or ""))
         style = "" if use.startswith("ring") else "dim"
-        table.add_row(*_row(*cells, ", ".join(remarks), style=style))
+        table.add_row(*text_row(*cells, ", ".join(remarks), style=style))
     for stranger in topology.strangers:
         name = f"{stranger.model or 'a peer'} not in --hosts"
-        table.add_row(*_row(_end(stranger.seen_from), name, "", "", "", "", style="dim"))
+        table.add_row(*text_row(_end(stranger.seen_from), name, "", "", "", "", style="dim"))
     return table
 
 

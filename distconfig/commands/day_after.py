@@ -40,6 +40,7 @@ _IgnoreUnreachable = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the subcommands to the command line."""
     for name, command in (
+        ("verify", _verify),
         ("doctor", _doctor),
         ("status", _status),
         ("reapply", _reapply),
@@ -56,6 +57,37 @@ def _source(
     from distconfig.sources import HostSource
 
     return HostSource(hosts, hostfile, recording, accept_new)
+
+
+def _verify(
+    hosts: _Hosts = None,
+    hostfile: _Hostfile = None,
+    seconds: Annotated[
+        float,
+        typer.Option(help="Load each direction of a cable for so long.", metavar="S", min=0.1),
+    ] = 1.0,
+    soak: Annotated[
+        float,
+        typer.Option(help="Load all cables at once for so long instead.", metavar="MINUTES", min=0),
+    ] = 0.0,
+    dot: Annotated[bool, typer.Option("--dot", help="Print the picture as DOT.")] = False,
+    png: Annotated[Path | None, typer.Option(help="Draw it as PNG.", metavar="FILE")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Draw it as SVG.", metavar="FILE")] = None,
+    json: _Json = False,
+    accept_new_host_keys: _AcceptNew = False,
+    verbose: _Verbose = False,
+) -> None:
+    """Load every cable in both directions and say what each is worth.
+
+    Good, slow (under half of what like cables carry), wrong way (packets take
+    another interface) or dead, with the likely causes. Exit codes: 0 all good,
+    8 one is not, 3 no host answered, 2 usage.
+    """
+    from distconfig.commands.verify import VerifyOptions, run_verify
+
+    source = _source(hosts, hostfile, None, accept_new_host_keys)
+    options = VerifyOptions(source, seconds, soak, dot, png, svg, json, verbose)
+    raise typer.Exit(run_verify(options))
 
 
 def _doctor(
