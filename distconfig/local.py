@@ -46,7 +46,7 @@ class LocalChannel:
         }
         self._woken, self._wake = os.pipe()
         self._close_lock = threading.Lock()
-        self._is_closed = False
+        self.is_closed = False
 
     def send(self, data: bytes) -> None:
         """Hand all bytes to the process, waiting while it does not read."""
@@ -86,9 +86,9 @@ class LocalChannel:
     def close(self) -> None:
         """Kill the process and its group; reads and writes that are waiting return."""
         with self._close_lock:
-            if self._is_closed:
+            if self.is_closed:
                 return
-            self._is_closed = True
+            self.is_closed = True
             if self._process.poll() is None:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self._process.pid, signal.SIGKILL)
@@ -107,7 +107,7 @@ class LocalChannel:
 
     def _wait(self, stream: IO[bytes], event: int) -> bool:
         """Wait until a stream is ready; False once the channel or the stream is closed."""
-        if self._is_closed or stream.closed:
+        if self.is_closed or stream.closed:
             return False
         with selectors.DefaultSelector() as selector:
             selector.register(stream, event)
@@ -155,7 +155,7 @@ class LocalConnection:
     def open_channel(self, command: tuple[str, ...]) -> LocalChannel:
         """Start a command as a child process."""
         channel = LocalChannel(command, self.host)
-        self._channels.append(channel)
+        self._channels = [each for each in self._channels if not each.is_closed] + [channel]
         return channel
 
     def close(self) -> None:

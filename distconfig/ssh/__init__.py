@@ -18,7 +18,7 @@ from distconfig.marked_script import REMOTE_SHELL, wrap_command
 from distconfig.run_script import new_nonce, run_script, skip_to_marker
 from distconfig.shell import ByteChannel, Completed, Connection
 from distconfig.ssh.host_keys import HostKeyBook
-from distconfig.ssh.routes import Route, Routes
+from distconfig.ssh.routes import UNFINISHED_PER_JUMP, Route, Routes
 from distconfig.ssh_config import Jump
 
 __all__ = ["Connection", "SshConnection", "connect_hosts"]
@@ -88,9 +88,11 @@ def connect_hosts(
     over_ssh = [host for host in hosts if not is_this_machine(host)]
     if over_ssh:
         import distconfig.ssh.login  # noqa: F401 - before the clocks start
+    # Every step of a route has its own deadline; this one is for what none of them foresees.
+    waves = 1 + len(over_ssh) // UNFINISHED_PER_JUMP
     reached = ask_all(
         {host: partial(_connect, host, routes) for host in over_ssh},
-        timeout_s=4 * timeout_s * (1 + len(hosts) // 8),
+        timeout_s=4 * timeout_s * waves,
         give_up=lambda host: Unreachable("no connection came about in time", host=host),
     )
     return {host: reached[host] if host in reached else LocalConnection(host) for host in hosts}

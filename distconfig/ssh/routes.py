@@ -18,10 +18,10 @@ from distconfig.ssh_config import Jump, SshSettings
 if TYPE_CHECKING:
     from distconfig.ssh.session import SshSession
 
-__all__ = ["Route", "Routes"]
+__all__ = ["UNFINISHED_PER_JUMP", "Route", "Routes"]
 
 #: sshd begins to refuse connections with ten of them not logged in (MaxStartups).
-_UNFINISHED_PER_JUMP = 8
+UNFINISHED_PER_JUMP = 8
 
 
 @dataclass
@@ -41,7 +41,7 @@ class _JumpHost:
     """A session that others pass through, made once and closed with its last user."""
 
     gate: threading.BoundedSemaphore = field(
-        default_factory=lambda: threading.BoundedSemaphore(_UNFINISHED_PER_JUMP)
+        default_factory=lambda: threading.BoundedSemaphore(UNFINISHED_PER_JUMP)
     )
     lock: threading.Lock = field(default_factory=threading.Lock)
     route: Route | None = None

@@ -31,7 +31,6 @@ _ALGORITHMS = {
     "ecdsa-sha2-nistp521": ("ecdsa-sha2-nistp521",),
     "ssh-rsa": ("rsa-sha2-512", "rsa-sha2-256"),
 }
-_FASTEST_KEX = "curve25519-sha256@libssh.org"
 
 
 class SshSession:
@@ -175,13 +174,12 @@ def start_session(
 
 
 def _choose_algorithms(transport: paramiko.Transport, known_types: Sequence[str]) -> None:
-    """Ask for host keys that can be checked first, and for the quickest key exchange."""
+    """Ask for the host keys that can be checked first, as OpenSSH does."""
     options = transport.get_security_options()
     ordered = [name for name in known_types if name in _ALGORITHMS]
     ordered += [name for name in _ALGORITHMS if name not in ordered]
     wanted = [algorithm for name in ordered for algorithm in _ALGORITHMS[name]]
     options.key_types = tuple(name for name in wanted if name in options.key_types)
-    options.kex = tuple(sorted(options.kex, key=lambda name: name != _FASTEST_KEX))
 
 
 def _no_session(settings: SshSettings, error: BaseException | None) -> Unreachable:
