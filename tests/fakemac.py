@@ -24,42 +24,13 @@ from ipaddress import IPv4Interface
 from typing import Any
 from uuid import UUID
 
-from distconfig.probes import Probe, is_wanted, probes_for
+from distconfig.probes import is_wanted, probes_for
 from distconfig.shell import Completed
-from tests.fakemac_network import (
-    Bridge,
-    Nic,
-    hardware_ports,
-    interface_list,
-    route_list,
-    service_list,
-    stored_interfaces,
-)
-from tests.fakemac_thunderbolt import (
-    Device,
-    PeerAt,
-    bus_list,
-    display,
-    dock,
-    drive,
-    ioreg_ports,
-    peers_behind,
-)
-from tests.macos_output import (
-    Inet,
-    Inet6,
-    Interface,
-    NetRoute,
-    Vlan,
-    render_ibv_devices,
-    render_ifconfig,
-    render_netstat,
-    render_networksetup_ports,
-    render_networksetup_services,
-    render_plist,
-    render_system_profiler_json,
-    render_system_profiler_xml,
-)
+from tests.fakemac_answers import answer_probe
+from tests.fakemac_models import MODELS
+from tests.fakemac_network import Bridge, Nic, interface_list, route_list
+from tests.fakemac_thunderbolt import Device, PeerAt, display, dock, drive, peers_behind
+from tests.macos_output import Inet, Inet6, Interface, NetRoute, Vlan
 
 __all__ = [
     "MODELS",
@@ -80,44 +51,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class Model:
-    """What a model identifier stands for.
-
-    Args:
-        generation: 5, 4, or 3 for Intel, which has two receptacles per bus.
-        interfaces: BSD name of each receptacle, in order of receptacles.
-        wifi: BSD name of Wi-Fi; a model whose Wi-Fi is en0 has no Ethernet.
-    """
-
-    family: str
-    generation: int
-    interfaces: tuple[str, ...]
-    wifi: str = "en1"
-
-
-MODELS: dict[str, Model] = {
-    "Mac15,14": Model("Mac Studio", 5, ("en2", "en3", "en4", "en5", "en6", "en7")),
-    "Mac16,9": Model("Mac Studio", 5, ("en2", "en3", "en4", "en5")),
-    "Mac16,11": Model("Mac mini", 5, ("en2", "en3", "en4")),
-    "Mac16,10": Model("Mac mini", 4, ("en2", "en3", "en4")),
-    "Mac14,3": Model("Mac mini", 4, ("en2", "en3")),
-    "Macmini9,1": Model("Mac mini", 4, ("en2", "en3")),
-    "Mac17,6": Model("MacBook Pro", 5, ("en1", "en6", "en2"), wifi="en0"),
-    "Mac16,5": Model("MacBook Pro", 5, ("en1", "en2", "en3"), wifi="en0"),
-    "Mac15,7": Model("MacBook Pro", 4, ("en1", "en2", "en3"), wifi="en0"),
-    "VirtualMac2,1": Model("Apple Virtual Machine 1", 4, ()),
-    "MacBookPro16,1": Model("MacBook Pro", 3, ("en1", "en2", "en3", "en4"), wifi="en0"),
-}
-
 _LAN = IPv4Interface("192.168.1.21/24")
-_BUILDS = {
-    "27.0": "26A340",
-    "26.4": "25E246",
-    "15.6": "24G84",
-    "13.6.7": "22G720",
-    "10.14.6": "18G9323",
-}
 
 
 @dataclass
@@ -367,87 +301,7 @@ class Mac:
             interfaces: Live state for ``ifconfig`` and ``netstat`` instead of our own.
             routes: Live state for ``netstat``.
         """
-        found = next(each for each in probes_for("Darwin") if each.name == probe)
-        if probe in self.missing:
-            return _not_found(found)
-        if probe in ("sudo", "sudo_list"):
-            return self._sudo_answer(found)
-        if probe in ("ibv_devices", "rdma_ctl") and self.rdma is None:
-            return _not_found(found)
-        if probe == "system_profiler" and self.version < (10, 15):
-            # That it refuses is documented, in which words is a guess.
-            return Completed(found.argv, 1, b"", b"system_profiler: unknown option -json\n")
-        if probe == "ssh_connection" and self.ssh_connection is None:
-            return Completed(found.argv, 1)
-        text = self._text(probe, interfaces, routes)
-        return Completed(found.argv, 0, text.encode())
-
-    def _text(
-        self,
-        probe: str,
-        interfaces: Sequence[Interface] | None,
-        routes: Sequence[NetRoute] | None,
-    ) -> str:
-        listed = list(interfaces) if interfaces is not None else self.interface_list()
-        machine = "x86_64" if self.is_intel else "arm64"
-        platform_expert = {
-            "IOObjectClass": "IOPlatformExpertDevice",
-            "IOPlatformSerialNumber": self.digest("serial").hex()[:10].upper(),
-            "IOPlatformUUID": self.uuid("hardware"),
-            "IORegistryEntryName": "Root" if self.is_intel else "J375dAP",
-            "model": self.model.encode() + b"\0",
-        }
-        ports = ioreg_ports(self)
-        renderers = {
-            "uname": lambda: f"Darwin {self._kernel()} {machine}\n",
-            "system_profiler": lambda: render_system_profiler_json(bus_list(self)),
-            "system_profiler_xml": lambda: render_system_profiler_xml(bus_list(self)),
-            "networksetup_ports": lambda: render_networksetup_ports(
-                hardware_ports(self), self.vlans
-            ),
-            "networksetup_services": lambda: render_networksetup_services(service_list(self)),
-            "ifconfig": lambda: render_ifconfig(listed, is_old=self.version < (14,)),
-            "netstat": lambda: render_netstat(
-                list(routes) if routes is not None else self.route_list(listed),
-                lines6=_LINES6,
-            ),
-            "ioreg_ports": lambda: render_plist(ports) if ports else "",
-            "network_interfaces": lambda: render_plist(stored_interfaces(self)),
-            "ibv_devices": lambda: render_ibv_devices(self.rdma_devices()),
-            "rdma_ctl": lambda: f"{self.rdma}\n",
-            "hw_model": lambda: f"{self.model}\n",
-            "sw_vers": lambda: (
-                f"ProductName:\t\tmacOS\nProductVersion:\t\t{self.macos}\n"
-                f"BuildVersion:\t\t{_BUILDS[self.macos]}\n"
-            ),
-            "hardware": lambda: render_plist([platform_expert]),
-            "computer_name": lambda: f"{self.name}\n",
-            "ssh_connection": lambda: f"{self.ssh_connection}\n",
-        }
-        return renderers[probe]()
-
-    def _kernel(self) -> str:
-        # macOS 10.14 is Darwin 18, 11 to 15 are Darwin 20 to 24, 26 is Darwin 25.
-        major, minor = self.version[0], self.version[1]
-        if major == 10:
-            return f"{minor + 4}.{self.version[2] + 1}.0"
-        return f"{major - 1 if major >= 26 else major + 9}.{minor}.0"
-
-    def _sudo_answer(self, probe: Probe) -> Completed:
-        if self.sudo == "absent":
-            return _not_found(probe)
-        refused = Completed(probe.argv, 1, b"", b"sudo: a password is required\n")
-        if self.sudo == "password" or (self.sudo != "free" and probe.name == "sudo"):
-            return refused
-        if probe.name == "sudo":
-            return Completed(probe.argv, 0)
-        allowed = ("ALL",) if self.sudo == "free" else self.sudo
-        text = (
-            f"User {self.user} may run the following commands on {self.name}:\n"
-            "    (ALL) ALL\n"
-            f"    (root) NOPASSWD: {', '.join(allowed)}\n"
-        )
-        return Completed(probe.argv, 0, text.encode())
+        return answer_probe(self, probe, interfaces, routes)
 
     def answers(self) -> dict[str, Completed]:
         """Every probe a round over this host would run, by name."""
@@ -456,19 +310,6 @@ class Mac:
             if is_wanted(probe, answers):
                 answers[probe.name] = self.answer(probe.name)
         return answers
-
-
-_LINES6 = (
-    "::1                                     ::1                                     UHL"
-    "                   lo0       ",
-    "fe80::%lo0/64                           fe80::1%lo0                             UcI"
-    "                   lo0       ",
-)
-
-
-def _not_found(probe: Probe) -> Completed:
-    message = f"/bin/sh: line 1: {probe.argv[0]}: No such file or directory\n"
-    return Completed(probe.argv, 127, b"", message.encode())
 
 
 # Cables
