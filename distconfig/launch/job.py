@@ -56,7 +56,9 @@ def run_job(options: Options, local_agent: LocalAgent | None = None) -> Conclusi
     is_shared = share_surface()
     supervisor = Supervisor(
         hosts,
-        merger=LineMerger(share_surface=is_shared, tags=_plan_tags(options, plan)),
+        merger=LineMerger(
+            range(len(plan.ranks)), share_surface=is_shared, tags=_plan_tags(options, plan)
+        ),
         share_surface=is_shared,
         logs=logs,
         lost_after_s=options.lost_after_s,

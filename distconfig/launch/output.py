@@ -7,7 +7,8 @@ whoever writes next begins on a new line.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 __all__ = ["LARGEST_HELD", "SILENCE_S", "LineMerger", "Piece", "Source", "tag_of"]
 
@@ -55,11 +56,9 @@ class _Surface:
     """A place where bytes become visible: a terminal, or a file.
 
     Args:
-        writers: The ranks that have written to it.
         unfinished: The rank whose line there has no end yet.
     """
 
-    writers: set[int] = field(default_factory=set)
     unfinished: int | None = None
 
 
@@ -80,21 +79,23 @@ class LineMerger:
     """Decides what of the bytes that ranks wrote is shown now, and what comes before it.
 
     Args:
+        ranks: Those that may write.
         share_surface: Our descriptors 1 and 2 show up in the same place.
         tags: For each of them, what to put before each line of a rank; empty for nothing.
 
     Example:
-        >>> merger = LineMerger()
+        >>> merger = LineMerger({0, 1})
         >>> [piece.data for piece in merger.feed((0, 1), b"one\\ntw", now=0.0)]
-        [b'one\\ntw']
-        >>> [piece.data for piece in merger.feed((1, 1), b"x\\ny", now=0.0)]
-        [b'\\nx\\n']
+        [b'one\\n']
         >>> [piece.data for piece in merger.pass_on_silent(now=0.05)]
-        [b'y']
+        [b'tw']
+        >>> [piece.data for piece in merger.feed((1, 1), b"x\\n", now=0.1)]
+        [b'\\nx\\n']
     """
 
     def __init__(
         self,
+        ranks: Iterable[int],
         *,
         share_surface: bool = False,
         tags: dict[int, dict[int, bytes]] | None = None,
@@ -102,15 +103,14 @@ class LineMerger:
         out = _Surface()
         self._surfaces = {1: out, 2: out if share_surface else _Surface()}
         self._tags = tags or {1: {}, 2: {}}
-        self._streams: dict[Source, _Stream] = {}
+        self._streams = {(rank, fd): _Stream() for rank in ranks for fd in (1, 2)}
 
     def feed(self, source: Source, data: bytes, now: float) -> list[Piece]:
         """What to write now that a rank wrote this."""
-        stream = self._streams.setdefault(source, _Stream())
+        stream = self._streams[source]
         surface = self._surfaces[source[1]]
-        surface.writers.add(source[0])
         data = stream.held + data
-        at_once = surface.unfinished == source[0] or len(surface.writers) == 1
+        at_once = surface.unfinished == source[0] or self._is_alone(source[0])
         cut = len(data) if at_once else data.rfind(b"\n") + 1
         if len(data) - cut > LARGEST_HELD:
             cut = len(data)
@@ -136,6 +136,9 @@ class LineMerger:
         """When `pass_on_silent` will have something to do, unless more is fed before."""
         times = [stream.pass_on_at for stream in self._streams.values() if stream.held]
         return min(times, default=None)
+
+    def _is_alone(self, rank: int) -> bool:
+        return all(other == rank for other, _ in self._streams)
 
     def _show(self, source: Source, data: bytes) -> list[Piece]:
         if not data:

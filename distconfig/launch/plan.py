@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import Any
@@ -238,13 +238,12 @@ def _plan_rank(
     )
 
 
-def _refuse_lonely_loopback(entries: Iterable[HostfileEntry], backend: Backend) -> None:
-    """An address of one machine only is no place to listen for a rank on another."""
-    hosts = {entry.ssh for entry in entries}
-    if len(hosts) < 2 or all(is_this_machine(host) for host in hosts):
+def _refuse_lonely_loopback(entries: Sequence[HostfileEntry], backend: Backend) -> None:
+    """An address that only this machine has is no place to meet ranks on others."""
+    if all(is_this_machine(entry.ssh) for entry in entries):
         return
     for rank, endpoints in enumerate(backend.listens):
-        for endpoint in endpoints:
+        for endpoint in endpoints if is_this_machine(entries[rank].ssh) else ():
             if endpoint.host == "::1" or endpoint.host.startswith("127."):
                 raise UsageError(
                     f"rank {rank} would listen on {endpoint.host}, which no other host can reach",

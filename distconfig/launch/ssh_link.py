@@ -43,21 +43,28 @@ class _FarChannel:
             _start(self._channel.close)
 
     def _carry(self) -> None:
-        with self._near:
-            try:
-                channel = self._channel = self._connection.open_channel(self._command)
-            except ProbeError as error:
-                self._tail = str(error).encode()
-                return
+        try:
+            channel = self._channel = self._connection.open_channel(self._command)
             if self._is_closed:
                 channel.close()
-                return
-            complaints = _start(lambda: self._carry_complaints(channel))
-            _start(lambda: self._carry_out(channel))
-            with contextlib.suppress(OSError, ProbeError):
-                while data := channel.recv(_READ_SIZE):
-                    self._near.sendall(data)
-            complaints.join(_COMPLAINTS_S)
+            else:
+                self._carry_both_ways(channel)
+        except ProbeError as error:
+            self._tail = str(error).encode()
+        finally:
+            with contextlib.suppress(OSError):
+                self._near.shutdown(
+                    socket.SHUT_RDWR
+                )  # wakes whoever waits for it; closing does not
+            self._near.close()
+
+    def _carry_both_ways(self, channel: ByteChannel) -> None:
+        complaints = _start(lambda: self._carry_complaints(channel))
+        _start(lambda: self._carry_out(channel))
+        with contextlib.suppress(OSError, ProbeError):
+            while data := channel.recv(_READ_SIZE):
+                self._near.sendall(data)
+        complaints.join(_COMPLAINTS_S)
 
     def _carry_out(self, channel: ByteChannel) -> None:
         with contextlib.suppress(OSError, ProbeError):

@@ -13,13 +13,22 @@ def shown(pieces: list[Piece]) -> bytes:
 
 
 def test_a_rank_alone_is_passed_on_at_once() -> None:
-    merger = LineMerger()
+    merger = LineMerger({0})
     assert merger.feed((0, 1), b"name? ", 0.0) == [Piece((0, 1), b"name? ", 6)]
     assert merger.next_deadline() is None
 
 
+def test_the_last_rank_that_is_left_is_alone() -> None:
+    merger = LineMerger({0, 1})
+    assert merger.feed((0, 1), b"name? ", 0.0) == []
+    assert merger.finish((1, 1)) == []
+    assert merger.feed((0, 1), b"again? ", 0.0) == []
+    merger.finish((1, 2))
+    assert merger.feed((0, 1), b"now? ", 0.0) == [Piece((0, 1), b"name? again? now? ", 18)]
+
+
 def test_an_unfinished_line_waits_until_its_rank_is_silent() -> None:
-    merger = LineMerger()
+    merger = LineMerger({0, 1})
     merger.feed((0, 1), b"a\n", 0.0)
     assert merger.feed((1, 1), b"half", 1.0) == []
     assert merger.next_deadline() == 1.05
@@ -31,7 +40,7 @@ def test_an_unfinished_line_waits_until_its_rank_is_silent() -> None:
 
 
 def test_another_rank_begins_on_a_new_line() -> None:
-    merger = LineMerger()
+    merger = LineMerger({0, 1})
     merger.feed((0, 1), b"a\n", 0.0)
     merger.feed((1, 1), b"name? ", 0.0)
     merger.pass_on_silent(1.0)
@@ -41,51 +50,57 @@ def test_another_rank_begins_on_a_new_line() -> None:
 
 
 def test_the_rank_that_prompts_goes_on_in_its_line() -> None:
-    merger = LineMerger()
+    merger = LineMerger({0, 1})
     merger.feed((0, 1), b"a\n", 0.0)
     merger.feed((1, 1), b"name? ", 0.0)
     merger.pass_on_silent(1.0)
     assert merger.feed((1, 1), b"again? ", 1.0) == [Piece((1, 1), b"again? ", 7)]
 
 
+def prompt(merger: LineMerger) -> None:
+    """Have rank 0 leave a line unfinished on standard output."""
+    merger.feed((0, 1), b"name? ", 0.0)
+    assert shown(merger.pass_on_silent(1.0)) == b"name? "
+
+
 def test_standard_output_and_error_stay_apart() -> None:
-    merger = LineMerger()
-    merger.feed((0, 1), b"out", 0.0)
-    assert merger.feed((1, 2), b"err\n", 0.0) == [Piece((1, 2), b"err\n", 4)]
+    merger = LineMerger({0, 1})
+    prompt(merger)
+    assert merger.feed((1, 2), b"err\n", 1.0) == [Piece((1, 2), b"err\n", 4)]
 
 
 def test_on_one_terminal_they_share_the_line() -> None:
-    merger = LineMerger(share_surface=True)
-    merger.feed((0, 1), b"out", 0.0)
-    assert merger.feed((1, 2), b"err\n", 0.0) == [Piece((1, 2), b"\nerr\n", 4)]
+    merger = LineMerger({0, 1}, share_surface=True)
+    prompt(merger)
+    assert merger.feed((1, 2), b"err\n", 1.0) == [Piece((1, 2), b"\nerr\n", 4)]
 
 
-def test_both_streams_of_a_rank_alone_pass_at_once() -> None:
-    merger = LineMerger(share_surface=True)
-    merger.feed((0, 2), b"warning\n", 0.0)
-    assert merger.feed((0, 1), b"name? ", 0.0) == [Piece((0, 1), b"name? ", 6)]
+def test_a_rank_may_go_on_in_its_own_line_on_either_stream() -> None:
+    merger = LineMerger({0, 1}, share_surface=True)
+    prompt(merger)
+    assert merger.feed((0, 2), b"warning", 1.0) == [Piece((0, 2), b"warning", 7)]
 
 
 def test_a_very_long_line_is_not_held() -> None:
-    merger = LineMerger()
+    merger = LineMerger({0, 1})
     merger.feed((0, 1), b"a\n", 0.0)
     merger.feed((1, 1), b"b" * LARGEST_HELD, 0.0)
     assert shown(merger.feed((1, 1), b"c", 0.0)) == b"b" * LARGEST_HELD + b"c"
 
 
 def test_the_end_of_a_rank_passes_on_what_it_left() -> None:
-    merger = LineMerger()
+    merger = LineMerger({0, 1})
     merger.feed((0, 1), b"a\n", 0.0)
     merger.feed((1, 1), b"last words", 0.0)
     assert merger.finish((1, 1)) == [Piece((1, 1), b"last words", 10)]
     assert merger.finish((1, 1)) == []
-    assert merger.finish((7, 1)) == []
 
 
 def test_tags_stand_before_every_line() -> None:
     tags = {1: {0: b"[0] ", 1: b"[1] "}, 2: {}}
-    merger = LineMerger(tags=tags)
-    assert shown(merger.feed((0, 1), b"a\n\nb", 0.0)) == b"[0] a\n[0] \n[0] b"
+    merger = LineMerger(range(4), tags=tags)
+    assert shown(merger.feed((0, 1), b"a\n\nb", 0.0)) == b"[0] a\n[0] \n"
+    assert shown(merger.pass_on_silent(1.0)) == b"[0] b"
     assert shown(merger.feed((0, 1), b"c\n", 0.0)) == b"c\n"
     assert shown(merger.feed((1, 1), b"x\ny", 0.0)) == b"[1] x\n"
     assert shown(merger.pass_on_silent(1.0)) == b"[1] y"
@@ -116,7 +131,7 @@ def test_no_byte_is_lost_and_no_two_ranks_share_a_line(
 ) -> None:
     """Each rank's bytes come in order, only line ends are added, all bytes are accounted for."""
     tags = {fd: {rank: b"<%d>" % rank for rank in range(4)} for fd in (1, 2)}
-    merger = LineMerger(tags=tags)
+    merger = LineMerger(range(4), tags=tags)
     now = 0.0
     pieces = []
     sent: dict[tuple[int, int], bytes] = {}
