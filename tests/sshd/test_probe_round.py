@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from datetime import datetime, timedelta, timezone
 
@@ -13,6 +15,7 @@ from distconfig.probe import record_hosts
 from distconfig.probes import PROBES
 from distconfig.recording import HostRecording, OperatorNetwork, Recording
 from distconfig.shell import Connection
+from tests.scenarios import scenario
 from tests.sshd.conftest import Connector
 from tests.sshd.fake_commands import UNAME, fake_commands
 from tests.sshd.farm import Farm, FarmHost, wait_until
@@ -193,3 +196,32 @@ def test_this_machine_is_asked_without_ssh(connector: Connector) -> None:
     assert recorded.error is None
     name, release, machine = recorded.probes["uname"].stdout.decode().split()
     assert (name, release, machine) == (os.uname().sysname, os.uname().release, os.uname().machine)
+
+
+def test_hosts_asked_now_give_what_their_recording_gives(farm: Farm) -> None:
+    """The whole command over ssh, against the same command over ``--from``."""
+    stored = scenario("four_studios")
+    names = [host.host for host in stored.recording.hosts]
+    for host in stored.recording.hosts:
+        outputs = {
+            name: done.stdout.decode()
+            for name, done in host.probes.items()
+            if done.returncode == 0 and name != "ssh_connection"
+        }
+        farm.add(host.host, files=fake_commands(outputs))
+    saved = farm.folder / "saved"
+    hosts = ["--hosts", ",".join(names)]
+    live = run_command("--dot", "--save", str(saved), *hosts)
+    assert live == run_command("--dot", "--from", str(stored.folder))
+    assert live == run_command("--dot", "--from", str(saved), *hosts)
+    assert live.count(" -- ") == len(stored.expected.cables)
+
+
+def run_command(*words: str) -> str:
+    """What ``distributed_config`` prints."""
+    program = "from distconfig.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
