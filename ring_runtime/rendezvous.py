@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import select
 import socket
@@ -32,7 +33,7 @@ __all__ = ["join_ring"]
 _LOG = logging.getLogger("ring_runtime")
 _READ_NBYTES = 4096
 _TICK_S = 0.05
-_LINGER_S = 1.0
+_LINGER_S = 2.0
 _FIRST_REPORT_S = 5.0
 
 
@@ -108,7 +109,8 @@ class _Rendezvous:
         self.inboxes = {"left": b"", "right": b""}
         self.started = time.monotonic()
         self.report_at = self.started + _FIRST_REPORT_S
-        self.has_told = False
+        self.abort: Abort | None = None
+        self.told: set[socket.socket] = set()
 
     def run(self) -> tuple[Neighbour, Neighbour]:
         """Both neighbours, left and right.
@@ -122,7 +124,8 @@ class _Rendezvous:
                 self._step()
         except BaseException as error:
             if isinstance(error, RingError):
-                self._tell(make_abort(error, self.job.rank))
+                self.abort = self.abort or make_abort(error, self.job.rank)
+                self._tell()
             if isinstance(error, HandshakeMismatch):
                 self._linger()
             self._hang_up()
@@ -230,26 +233,31 @@ class _Rendezvous:
             return
         for notice in notices:
             if isinstance(notice, Abort):
-                self._tell(notice)
+                self.abort = self.abort or notice
                 raise make_error(notice)
 
     # Endings.
 
-    def _tell(self, abort: Abort) -> None:
-        if not self.has_told:
-            self.has_told = True
-            for _, sock in self._control_sockets():
+    def _tell(self) -> None:
+        """Send the abort to the neighbours that are joined and do not know it."""
+        for _, sock in self._control_sockets():
+            if self.abort is not None and sock not in self.told:
+                self.told.add(sock)
                 with contextlib.suppress(OSError):
-                    sock.send(encode_notice(abort))
+                    sock.send(encode_notice(self.abort))
 
     def _linger(self) -> None:
         """Answer callers a little longer, so that they learn of the mismatch too."""
         until = time.monotonic() + _LINGER_S
         for call in self.calls:
-            call.next_at = until + _LINGER_S
-        with contextlib.suppress(RingError):
-            while time.monotonic() < until:
+            if not call.joined:
+                call.give_up("")
+                call.next_at = math.inf
+        while time.monotonic() < until:
+            with contextlib.suppress(RingError):
                 self._step()
+            self.reception.check_time()
+            self._tell()
 
     def _hang_up(self) -> None:
         for guest in self.reception.guests.values():

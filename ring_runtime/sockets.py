@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import sys
 
@@ -17,6 +18,7 @@ _KEEPALIVE_INTERVAL_S = 1
 _KEEPALIVE_PROBES = 4
 _DEAD_AFTER_S = 7
 _TCP_KEEPALIVE_MACOS = 0x10
+_HUNG_UP = getattr(select, "POLLRDHUP", 0)
 _TCP_RXT_CONNDROPTIME_MACOS = 0x80
 
 
@@ -99,7 +101,11 @@ def configure(sock: socket.socket, kind: str) -> None:
 
 
 def is_dead(sock: socket.socket) -> bool:
-    """Whether the other end has hung up and left nothing to read."""
+    """Whether the other end has hung up; where the system can not tell, only once all is read."""
+    poller = select.poll()
+    poller.register(sock, _HUNG_UP)
+    if any(mask & (_HUNG_UP | select.POLLERR | select.POLLHUP) for _, mask in poller.poll(0)):
+        return True
     try:
         return not sock.recv(1, socket.MSG_PEEK)
     except BlockingIOError:
