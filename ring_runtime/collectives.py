@@ -11,15 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from ring_runtime.algorithms import broadcast_array, gather_arrays, move_array, reduce_arrays
 from ring_runtime.arguments import (
     check_rank,
     check_shape,
     choose_group,
-    find_hop,
     prepare_result,
 )
 from ring_runtime.arrays import Array, adopt, find_dtype
+from ring_runtime.engines import (
+    broadcast_array,
+    gather_arrays,
+    receive_array,
+    reduce_arrays,
+    send_array,
+)
 from ring_runtime.errors import UsageError
 from ring_runtime.group import Group
 from ring_runtime.reduction import check_dtype
@@ -201,14 +206,14 @@ def broadcast(
 
 
 def send(x: Any, dst: int, *, group: Group | None = None, stream: object = None) -> Any:
-    """Send an array to a neighbour on the ring; returns ``x``.
+    """Send an array to a neighbour on the ring, or to any rank over MPI; returns ``x``.
 
     It returns once the array is on its way; a large one is on its way only when ``dst``
     is receiving. Two ranks that both send something large before they receive wait for
     each other until RING_TIMEOUT: let one of them receive first.
 
     Args:
-        dst: A rank of the group: on the ring, the one before or after ours.
+        dst: Another rank of the group: on the ring, the one before or after ours.
         group: Default: what `init` returns.
         stream: Accepted for compatibility with MLX.
 
@@ -223,9 +228,7 @@ def send(x: Any, dst: int, *, group: Group | None = None, stream: object = None)
     group = choose_group(group)
     array, _ = adopt(x)
     name = check_dtype(array.dtype, "send")
-    outs, _ = find_hop(group, dst, "dst")
-    array = np.ascontiguousarray(array).reshape(array.shape)
-    move_array(group, int(dst), outs, array, name, sends=True)
+    send_array(group, dst, array, name)
     return x
 
 
@@ -238,13 +241,13 @@ def recv(
     stream: object = None,
     out: Array | None = None,
 ) -> Any:
-    """The array a neighbour on the ring sends.
+    """The array that a neighbour on the ring sends, or any rank over MPI.
 
     Args:
         shape: As ``src`` sends it.
         dtype: As ``src`` sends it, of numpy, ``mlx.core`` or torch; its library's array is
             returned.
-        src: A rank of the group: on the ring, the one before or after ours.
+        src: Another rank of the group: on the ring, the one before or after ours.
         group: Default: what `init` returns.
         stream: Accepted for compatibility with MLX.
         out: A numpy array for the result.
@@ -257,14 +260,13 @@ def recv(
     kind, restore = find_dtype(dtype)
     name = check_dtype(kind, "recv")
     dims = check_shape(shape)
-    _, ins = find_hop(group, src, "src")
     result = prepare_result(out, dims, np.empty(0, kind), may_be_input=False)
-    move_array(group, int(src), ins, result, name, sends=False)
+    receive_array(group, src, result, name)
     return result if restore is None else restore(result)
 
 
 def recv_like(x: Any, src: int, *, group: Group | None = None, stream: object = None) -> Any:
-    """The array a neighbour sends, of the shape, dtype and library of ``x``; see `recv`."""
+    """The array another rank sends, of the shape, dtype and library of ``x``; see `recv`."""
     array, restore = adopt(x)
     result = recv(array.shape, array.dtype, src, group=group)
     return result if restore is None else restore(result)

@@ -11,7 +11,7 @@ from ring_runtime.relay import Route, relay, relay_scratch
 from ring_runtime.ring import Ring
 from ring_runtime.wire import HEADER_NBYTES, encode_header, set_sequence
 
-__all__ = ["Group", "make_world"]
+__all__ = ["Group", "check_choice", "make_world"]
 
 _COLOR_KEY = struct.Struct("!qq")
 _CACHED_HEADERS = 256
@@ -153,9 +153,7 @@ class Group:
             PeerError: The group is broken.
         """
         self.check_open()
-        for name, value in (("color", color), ("key", key)):
-            if not isinstance(value, int) or not -(2**63) <= value < 2**63:
-                raise UsageError(f"{name}={value!r} is not a 64-bit integer")
+        check_choice(color, key)
         choices = self._gather_choices(color, self.rank() if key < 0 else key)
         groups: dict[int, list[int]] = {}
         for rank in sorted(range(self.size()), key=lambda rank: (choices[rank][1], rank)):
@@ -212,6 +210,17 @@ class Group:
         return Group(
             self.ring, 0 if is_low else 1, order, (Route(connections, connections),), identity
         )
+
+
+def check_choice(color: int, key: int) -> None:
+    """Refuse what a rank can not choose at a split, before anything is sent.
+
+    Raises:
+        UsageError: It is no integer, or too large.
+    """
+    for name, value in (("color", color), ("key", key)):
+        if not isinstance(value, int) or not -(2**63) <= value < 2**63:
+            raise UsageError(f"{name}={value!r} is not a 64-bit integer")
 
 
 def make_world(ring: Ring, width: int = 1) -> Group:

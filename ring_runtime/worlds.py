@@ -18,6 +18,7 @@ from ring_runtime.hostfile import (
     load_address_list,
     load_hostfile,
 )
+from ring_runtime.mpi import init_mpi
 from ring_runtime.rendezvous import join_ring
 from ring_runtime.ring import Ring
 
@@ -91,9 +92,9 @@ def init(
     chosen = backend
     if backend == "any":
         chosen = _choose_backend(os.environ, hostfile is not None or rank is not None)
-    world = None
+    world: Group | None = None
     if chosen == "mpi":
-        world = _init_mpi()
+        world = init_mpi(os.environ)
     elif chosen == "ring":
         world = _init_ring(os.environ, hostfile, rank, init_timeout, timeout)
     if world is not None:
@@ -123,18 +124,11 @@ def _remembered(backend: str) -> Group | None:
 
 
 def _choose_backend(environ: Mapping[str, str], is_given: bool) -> str:
-    if is_given or "MLX_HOSTFILE" in environ or "MLX_RANK" in environ:
+    if is_given or "MLX_HOSTFILE" in environ:
         return "ring"
-    return "mpi" if any(name in environ for name in _MPI_VARIABLES) else "none"
-
-
-def _init_mpi() -> Group:
-    if not is_available("mpi"):
-        raise UsageError(
-            "the MPI backend needs mpi4py, which is not installed",
-            hint="Install it with: pip install 'distributed-config[mpi]'.",
-        )
-    raise UsageError("not built")
+    if any(name in environ for name in _MPI_VARIABLES):
+        return "mpi"
+    return "ring" if "MLX_RANK" in environ else "none"
 
 
 def _init_ring(
