@@ -38,10 +38,10 @@ _speaking = threading.Lock()
 
 
 def _say(number: int, **words: object) -> None:
-    line = json.dumps({"id": number, **words}) + "\n"
+    line = (json.dumps({"id": number, **words}) + "\n").encode()
     with _speaking:
-        sys.stdout.write(line)
-        sys.stdout.flush()
+        while line:
+            line = line[os.write(1, line) :]
 
 
 def _listen(number: int, order: dict) -> None:  # type: ignore[type-arg]
@@ -112,15 +112,18 @@ def _send(number: int, order: dict) -> None:  # type: ignore[type-arg]
 
 
 def _read_counters(number: int, _order: dict) -> None:  # type: ignore[type-arg]
-    done = subprocess.run(
-        [NETSTAT, "-ibn"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        timeout=10,
-        check=False,
-    )
-    _say(number, text=done.stdout.decode("utf-8", "replace"))
+    """Say what netstat prints; nothing where it can not be run."""
+    text = b""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        text = subprocess.run(
+            [NETSTAT, "-ibn"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=10,
+            check=False,
+        ).stdout
+    _say(number, text=text.decode("utf-8", "replace"))
 
 
 _DEEDS = {"listen": _listen, "send": _send, "counters": _read_counters}
@@ -131,14 +134,15 @@ def _obey(order: dict) -> None:  # type: ignore[type-arg]
         _DEEDS[order["do"]](order["id"], order)
     except socket.timeout:  # noqa: UP041 -- not a TimeoutError before Python 3.10
         _say(order["id"], error="timed out")
-    except (OSError, subprocess.SubprocessError) as error:
-        _say(order["id"], error=getattr(error, "strerror", None) or str(error))
+    except OSError as error:
+        _say(order["id"], error=error.strerror or str(error))
 
 
 def main() -> None:
     """Obey the orders on standard input, each in a thread of its own, until it ends."""
     for line in sys.stdin:
         threading.Thread(target=_obey, args=(json.loads(line),), daemon=True).start()
+    os._exit(0)  # whatever a thread is doing ends with the input
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
 
 import networkx as nx
@@ -18,8 +18,8 @@ def plan_rounds(
 ) -> tuple[tuple[_Item, ...], ...]:
     """The items in rounds, such that no host is in two items of a round.
 
-    Each round is a matching that serves first the hosts with most items left,
-    of which there can be no fewer rounds than.
+    Each round is a matching that serves the hosts with most items left first. A
+    ring takes two rounds, or three if it is odd; a mesh of n hosts n - 1, or n.
 
     Args:
         items: What is to be done, in the order in which items are listed within a round.
@@ -30,7 +30,7 @@ def plan_rounds(
 
     Example:
         >>> plan_rounds("abcd", [(1, 2), (2, 3), (3, 4), (4, 1)])
-        (('a', 'c'), ('b', 'd'))
+        (('b', 'd'), ('a', 'c'))
     """
     left = dict(enumerate(hosts))
     rounds = []
@@ -42,18 +42,11 @@ def plan_rounds(
     return tuple(rounds)
 
 
-def _match(left: dict[int, tuple[Hashable, Hashable]]) -> list[int]:
-    """Items with no host in common: a heaviest matching, where busy hosts weigh most."""
+def _match(left: Mapping[int, tuple[Hashable, Hashable]]) -> list[int]:
+    """Items with no host in common: a heaviest matching, where hosts weigh what they have left."""
     degree = Counter(host for pair in left.values() for host in pair)
-    busiest = max(degree.values())
     graph = nx.Graph()
     for index, (one, other) in sorted(left.items(), reverse=True):
-        weight = sum(_weight(degree[host], busiest) for host in (one, other))
-        graph.add_edge(one, other, weight=weight, index=index)  # of parallel ones the first
-    matching = nx.max_weight_matching(graph)
-    return [graph.edges[pair]["index"] for pair in matching]
-
-
-def _weight(degree: int, busiest: int) -> int:
-    """A host that has as much left as the busiest must not be passed over."""
-    return 1 + (1000 if degree == busiest else 0)
+        # of parallel ones the first stays
+        graph.add_edge(one, other, weight=degree[one] + degree[other], index=index)
+    return [graph.edges[pair]["index"] for pair in nx.max_weight_matching(graph)]
