@@ -17,6 +17,7 @@ from distconfig.open_hops import each_bit
 __all__ = ["Witness", "find_deep_witness", "find_witness"]
 
 _MAX_REMOVALS = 20_000
+_MAX_TOLD = 6
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,12 @@ class Witness:
     ) -> str:
         """The witness in a sentence, with the names of the hosts."""
         if self.few:
-            return "; ".join(
-                _describe_few(hosts[host], neighbours[host], hosts, unread) for host in self.few
-            )
+            told = [
+                _describe_few(hosts[host], neighbours[host], hosts, unread)
+                for host in self.few[:_MAX_TOLD]
+            ]
+            more = len(self.few) - len(told)
+            return "; ".join([*told, f"{more} more like them"] if more else told)
         if not self.parts:
             return f"every order of the {len(hosts)} hosts was ruled out"
         parts = [_list([hosts[host] for host in part]) for part in self.parts]

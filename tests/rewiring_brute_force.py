@@ -47,6 +47,9 @@ def fits(state: State, ports: Sequence[int]) -> bool:
 
 def has_ring(state: State, size: int, width: int) -> bool:
     cables = Counter(state)
+    ends = Counter(host for a, b in cables if a != b for host in (a, b))
+    if any(ends[host] < min(2, size - 1) for host in range(size)):
+        return False
     if size == 2:
         return cables[0, 1] >= width
     return any(
