@@ -148,7 +148,7 @@ class Supervisor:
             self._hear(host, now)
         if 0 in ready:
             self._spread_stdin()
-        self._show(self._merger.pass_on_silent(now))
+        self._show(self._merger.pass_on(now))
         self._settle_accounts()
         self._look_at_clock(now)
 
@@ -190,7 +190,7 @@ class Supervisor:
             code, reason = int(report["returncode"]), str(report["unstartable"])
             self._note_end(rank, host, code, now, unstartable=reason)
         elif frame.kind == frames.CLOSED and rank not in self._running:
-            self._close_rank(host, rank)
+            self._close_rank(host, rank, now)
         else:
             raise frames.FrameError(f"a frame of kind {frame.kind} came unexpectedly")
 
@@ -201,10 +201,10 @@ class Supervisor:
             self._logs.write(source, data)
         self._show(self._merger.feed(source, data, now))
 
-    def _close_rank(self, host: RunningHost, rank: int) -> None:
+    def _close_rank(self, host: RunningHost, rank: int, now: float) -> None:
         host.unclosed.discard(rank)
         for fd in (1, 2):
-            self._show(self._merger.finish((rank, fd)))
+            self._show(self._merger.finish((rank, fd), now))
 
     def _note_end(
         self,
@@ -242,7 +242,7 @@ class Supervisor:
         for rank in sorted(host.unclosed):
             if rank in self._running:
                 self._note_end(rank, host, HOST_LOST, now, lost=reason)
-            self._close_rank(host, rank)
+            self._close_rank(host, rank, now)
 
     # What we write and read
 
