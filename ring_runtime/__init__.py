@@ -40,7 +40,9 @@ if TYPE_CHECKING:
         RingError,
         UsageError,
     )
+    from ring_runtime.gradients import average_gradients
     from ring_runtime.group import Group
+    from ring_runtime.trees import tree_flatten, tree_map, tree_unflatten
     from ring_runtime.worlds import init, is_available
 
 __all__ = [
@@ -59,6 +61,7 @@ __all__ = [
     "all_max",
     "all_min",
     "all_sum",
+    "average_gradients",
     "barrier",
     "broadcast",
     "init",
@@ -67,6 +70,9 @@ __all__ = [
     "recv_like",
     "send",
     "sum_scatter",
+    "tree_flatten",
+    "tree_map",
+    "tree_unflatten",
 ]
 
 _MODULES = {
@@ -77,7 +83,9 @@ _MODULES = {
         "CollectiveMismatch GroupClosed HandshakeMismatch HostfileError PeerError PeerLost "
         "RendezvousError RendezvousTimeout RingError UsageError"
     ),
+    "gradients": "average_gradients",
     "group": "Group",
+    "trees": "tree_flatten tree_map tree_unflatten",
     "worlds": "init is_available",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
