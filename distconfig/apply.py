@@ -11,6 +11,7 @@ from distconfig.errors import ApplyError, DistconfigError, VerifyError
 from distconfig.host_round import Result, run_round
 from distconfig.host_scripts import render_apply, render_commit, render_undo
 from distconfig.journal import JournalFile, open_journal
+from distconfig.report import InterfaceState
 from distconfig.script_answers import HostAnswer
 from distconfig.setup_check import check_setup
 from distconfig.setup_steps import EndGoal, SetupScript
@@ -92,19 +93,21 @@ def apply_setup(
         )
         for host, script in active.items()
     }
-    changing = {host: script for host, script in active.items() if script.steps}
     with ExitStack() as stack:
         files = {
             host: stack.enter_context(open_journal(journals, host, script.hardware_uuid))
-            for host, script in changing.items()
+            for host, script in active.items()
             if script.hardware_uuid is not None
         }
-        setup = _Setup(shells, active, goals, files, on_progress, dead_man_s)
-        setup.run()
+        for host, file in files.items():
+            if active[host].steps:
+                file.write(file.journal.with_planned(active[host]))
+        unconfirmed = {h: file for h, file in files.items() if file.journal.undo_of_unconfirmed}
+        _Setup(shells, active, goals, unconfirmed, on_progress, dead_man_s).run()
     tried = {goal.cable: None for each in goals.values() for goal in each}
     planned = {goal.cable: None for script in scripts.values() for goal in script.goals}
     return SetupOutcome(
-        tuple(changing),
+        tuple(host for host, script in active.items() if script.steps),
         pending,
         tuple(tried),
         tuple(cable for cable in planned if cable not in tried and cable not in refused),
@@ -113,7 +116,12 @@ def apply_setup(
 
 @dataclass
 class _Setup:
-    """One setup between its first change and its confirmation."""
+    """One setup between its first change and its confirmation.
+
+    Args:
+        files: The journals of the hosts that have something to confirm: steps to run now,
+            or steps of a setup that was killed.
+    """
 
     shells: Mapping[str, Shell]
     scripts: Mapping[str, SetupScript]
@@ -123,8 +131,6 @@ class _Setup:
     dead_man_s: int
 
     def run(self) -> None:
-        for host, file in self.files.items():
-            file.write(file.journal.with_planned(self.scripts[host]))
         try:
             self._apply()
             self._commit()
@@ -134,23 +140,16 @@ class _Setup:
         except BaseException:  # Ctrl-C among them; nothing may stay half done
             self._undo()
             raise
-        for host, file in self.files.items():
-            file.write(file.journal.with_last(len(self.scripts[host].steps), "done"))
+        for file in self.files.values():
+            file.write(file.journal.with_unconfirmed("done"))
 
     def _apply(self) -> None:
         for host in self.files:
             self.on_progress(host, f"running {len(self.scripts[host].steps)} commands")
         texts = {
-            host: render_apply(
-                script.hardware_uuid,
-                script.steps,
-                script.undo,
-                self.goals[host],
-                dead_man_s=self.dead_man_s,
-                wait_s=_WAIT_FOR_PEERS_S,
-            )
-            for host, script in self.scripts.items()
-            if script.steps or self.goals[host]
+            host: self._apply_text(host)
+            for host in self.scripts
+            if host in self.files or self.goals[host]
         }
         results = run_round(
             self.shells, texts, timeout_s=_APPLY_TIMEOUT_S, is_end=lambda each: not _is_done(each)
@@ -161,6 +160,17 @@ class _Setup:
         for host, result in results.items():
             self._raise_first_fault(host, result, peers_tried=True)
             self.on_progress(host, f"verified {len(self.goals[host])} cable ends")
+
+    def _apply_text(self, host: str) -> str:
+        file = self.files.get(host)
+        return render_apply(
+            file.journal.hardware_uuid if file else None,
+            self.scripts[host].steps,
+            file.journal.undo_of_unconfirmed if file else (),
+            self.goals[host],
+            dead_man_s=self.dead_man_s,
+            wait_s=_WAIT_FOR_PEERS_S,
+        )
 
     def _commit(self) -> None:
         texts = {
@@ -182,21 +192,27 @@ class _Setup:
         for host in self.files:
             self.on_progress(host, "undoing")
         texts = {
-            host: render_undo(file.journal.hardware_uuid, self.scripts[host].undo)
+            host: render_undo(file.journal.hardware_uuid, file.journal.undo_of_unconfirmed)
             for host, file in self.files.items()
         }
         left: dict[str, str] = {}
         for host, result in run_round(self.shells, texts, timeout_s=_UNDO_TIMEOUT_S).items():
             if not isinstance(result, HostAnswer):
                 left[host] = f"lost; it undoes its steps by itself within {self.dead_man_s} s"
-            elif differences := find_differences(self.scripts[host].before, result):
+            elif differences := find_differences(self._before(host), result):
                 left[host] = ", ".join(differences)
             else:
-                file, count = self.files[host], len(self.scripts[host].steps)
+                file = self.files[host]
                 with suppress(ApplyError):  # a step that is marked as run does no harm
-                    file.write(file.journal.with_last(count, "undone"))
+                    file.write(file.journal.with_unconfirmed("undone"))
             self.on_progress(host, left.get(host, "undone"))
         return left
+
+    def _before(self, host: str) -> tuple[InterfaceState, ...]:
+        """What the interfaces are once all is undone that was not confirmed."""
+        journal = self.files[host].journal
+        has_confirmed = any(step.state == "done" for step in journal.steps)
+        return self.scripts[host].before if has_confirmed else journal.before
 
     def _explain(self, error: DistconfigError, left: Mapping[str, str]) -> None:
         """Put into the error what was undone and what was not."""

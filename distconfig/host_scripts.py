@@ -121,14 +121,14 @@ def render_apply(
     """Arm the dead-man, run the steps up to the first that fails, then try every goal.
 
     Args:
-        machine: Needed if there are steps.
+        machine: None if there is nothing to undo, and so no steps either.
         goals: The cable ends whose peer is to be reached.
         dead_man_s: Seconds until the host undoes everything by itself.
         wait_s: Seconds that the peers may take until they answer.
     """
     lines = [_ANSWER]
-    if steps:
-        assert machine is not None
+    assert machine is not None or not steps
+    if machine is not None:
         lines.append(_DISARM.format(tag=shlex.quote(_tag(machine))))
         text = _DEAD_MAN.format(
             tag=_tag(machine), seconds=dead_man_s, undo="\n".join(map(_as_root, undo))

@@ -67,6 +67,12 @@ class Journal:
         """Nothing is left to undo."""
         return all(step.state == "undone" for step in self.steps)
 
+    @property
+    def undo_of_unconfirmed(self) -> tuple[Argv, ...]:
+        """What takes back every step since the last confirmed setup, last step first."""
+        unconfirmed = [step for step in self.steps if step.state == "planned"]
+        return tuple(argv for step in reversed(unconfirmed) for argv in step.undo)
+
     def with_planned(self, script: SetupScript) -> Journal:
         """The journal with the steps of one more setup, about to run."""
         known = {state.name for state in self.before}
@@ -76,11 +82,12 @@ class Journal:
             self, host=script.host, before=(*self.before, *first), steps=(*self.steps, *steps)
         )
 
-    def with_last(self, count: int, state: str) -> Journal:
-        """The journal with its last ``count`` steps in this state."""
-        kept = len(self.steps) - count
-        marked = (replace(step, state=state) for step in self.steps[kept:])
-        return replace(self, steps=(*self.steps[:kept], *marked))
+    def with_unconfirmed(self, state: str) -> Journal:
+        """The journal with all its unconfirmed steps in this state."""
+        steps = (
+            replace(step, state=state) if step.state == "planned" else step for step in self.steps
+        )
+        return replace(self, steps=tuple(steps))
 
 
 def render_journal(journal: Journal) -> str:

@@ -81,6 +81,7 @@ TEXT = """\
 }
 """
 JOURNAL = Journal("studio1", MACHINE, (BRIDGED,), (JournalStep(LEAVE, (REJOIN,), "done"),), "0.1.0")
+UNDONE = replace(JOURNAL, steps=(replace(JOURNAL.steps[0], state="undone"),))
 
 
 def test_a_journal_as_text_and_back() -> None:
@@ -89,7 +90,7 @@ def test_a_journal_as_text_and_back() -> None:
 
 
 def test_the_first_before_state_is_kept_and_later_steps_are_appended() -> None:
-    first = Journal("studio1", MACHINE).with_planned(SCRIPT).with_last(2, "done")
+    first = Journal("studio1", MACHINE).with_planned(SCRIPT).with_unconfirmed("done")
     later_state = replace(PORT, is_up=True, addresses=())
     other_port = InterfaceState("en3", True, 1500)
     later = SetupScript(
@@ -105,10 +106,18 @@ def test_the_first_before_state_is_kept_and_later_steps_are_appended() -> None:
         (UP, "done"),
         (LEAVE, "planned"),
     ]
-    undone = second.with_last(1, "undone")
+    assert second.undo_of_unconfirmed == (REJOIN,)
+    undone = second.with_unconfirmed("undone")
     assert [step.state for step in undone.steps] == ["done", "done", "undone"]
     assert not undone.is_settled
-    assert undone.with_last(3, "undone").is_settled
+
+
+def test_steps_of_a_killed_setup_are_undone_with_those_of_the_next() -> None:
+    killed = Journal("studio1", MACHINE).with_planned(SCRIPT)
+    assert killed.undo_of_unconfirmed == (DOWN, REJOIN)
+    twice = killed.with_planned(SCRIPT)
+    assert twice.undo_of_unconfirmed == (DOWN, REJOIN, DOWN, REJOIN)
+    assert twice.with_unconfirmed("undone").is_settled
 
 
 @pytest.mark.parametrize(
@@ -167,13 +176,13 @@ def test_a_journal_with_nothing_to_undo_is_not_kept(folder: Path) -> None:
         pass
     assert list(folder.iterdir()) == []
     with open_journal(folder, "studio1", MACHINE) as file:
-        file.write(JOURNAL.with_last(1, "undone"))
+        file.write(UNDONE)
     assert list(folder.iterdir()) == []
 
 
 def test_two_runs_do_not_hold_one_journal(folder: Path) -> None:
     with open_journal(folder, "studio1", MACHINE) as file:
-        for journal in (JOURNAL, JOURNAL.with_last(1, "undone")):
+        for journal in (JOURNAL, UNDONE):
             with pytest.raises(ApplyError, match="another run"):
                 open_journal(folder, "studio1", MACHINE).__enter__()
             file.write(journal)

@@ -32,7 +32,7 @@ def set_up(lab: ModelLab, *, mtu: int | None = None) -> dict[str, Journal]:
     for host, script in scripts.items():
         lab.macs[host].run_script(script)
         empty = Journal(host, lab.macs[host].hardware_uuid)
-        journals[host] = empty.with_planned(script).with_last(len(script.steps), "done")
+        journals[host] = empty.with_planned(script).with_unconfirmed("done")
     return journals
 
 
@@ -94,7 +94,7 @@ def test_a_bridge_that_is_gone_or_another_one_is_said() -> None:
 def test_a_second_teardown_has_nothing_to_do() -> None:
     lab = pair()
     journals = {
-        host: journal.with_last(len(journal.steps), "undone")
+        host: replace(journal, steps=tuple(replace(step, state="undone") for step in journal.steps))
         for host, journal in set_up(lab).items()
     }
     script = plan_teardown(lab.topology(), journals)["a"]

@@ -1,0 +1,42 @@
+"""A setup in two halves, run on the operator's machine: the plan, then a line, then the rest.
+
+Between the halves a test changes the world. Prints the error's class and text, or "done".
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from distconfig.addressing import plan_addresses
+from distconfig.apply import apply_setup
+from distconfig.errors import DistconfigError
+from distconfig.journal import journal_folder
+from distconfig.probe import record_hosts
+from distconfig.setup_script import plan_setup
+from distconfig.shell import Shell
+from distconfig.ssh import SshConnection, connect_hosts
+from distconfig.survey import survey_recording
+
+
+def main(hosts: list[str], dead_man_s: int) -> None:
+    """Plan, say so, wait for a line, apply."""
+    connections = connect_hosts(hosts)
+    recording = record_hosts(connections)
+    topology = survey_recording(recording).topology
+    scripts = plan_setup(topology, None, plan_addresses(topology, recording.operator))
+    print("planned", flush=True)
+    sys.stdin.readline()
+    shells: dict[str, Shell] = {
+        host: each for host, each in connections.items() if isinstance(each, SshConnection)
+    }
+    try:
+        apply_setup(shells, scripts, journals=journal_folder(os.environ), dead_man_s=dead_man_s)
+    except DistconfigError as error:
+        print(f"{type(error).__name__}: {error}")
+    else:
+        print("done")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1].split(","), int(sys.argv[2]))
