@@ -1,12 +1,7 @@
-"""Arrays of numpy, MLX and torch, and plain numbers, as numpy arrays and back.
-
-Neither MLX nor torch is imported here: an array of theirs can only come in from
-a program that has already imported it.
-"""
+"""Arrays of numpy, MLX and torch, and plain numbers, as numpy arrays and back."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ring_runtime.errors import UsageError
+from ring_runtime.foreign_arrays import adopt_foreign_array, find_foreign_dtype
 
 __all__ = ["Array", "adopt", "as_bytes", "find_dtype"]
 
@@ -51,12 +47,9 @@ def adopt(x: Any) -> tuple[Array, Restore | None]:
         return np.asarray(x), lambda result: result[()] if result.ndim == 0 else result
     if isinstance(x, bool | int | float | complex):
         return _adopt_number(x)
-    mlx = sys.modules.get("mlx.core")
-    if mlx is not None and isinstance(x, mlx.array):
-        return _adopt_mlx(x, mlx)
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(x, torch.Tensor):
-        return _adopt_torch(x, torch)
+    foreign = adopt_foreign_array(x)
+    if foreign is not None:
+        return foreign
     raise UsageError(
         f"{type(x).__module__}.{type(x).__name__} is not an array",
         hint="Pass a numpy array, a number, an mlx.core.array or a torch.Tensor on the CPU.",
@@ -71,26 +64,6 @@ def _adopt_number(x: bool | int | float | complex) -> tuple[Array, Restore]:
     return array, lambda result: result.item() if result.ndim == 0 else result
 
 
-def _adopt_mlx(x: Any, mlx: Any) -> tuple[Array, Restore]:
-    if x.dtype == mlx.bfloat16:
-        array = np.array(x.view(mlx.uint16), copy=False).view(_BFLOAT16)
-        return array, lambda result: mlx.array(result.view(np.uint16)).view(mlx.bfloat16)
-    return np.array(x, copy=False), mlx.array
-
-
-def _adopt_torch(x: Any, torch: Any) -> tuple[Array, Restore]:
-    if x.device.type != "cpu":
-        raise UsageError(
-            f"a tensor on {x.device} can not travel over the ring",
-            hint="Pass tensor.cpu() and move the result back with result.to(tensor.device).",
-        )
-    tensor = x.detach()
-    if x.dtype == torch.bfloat16:
-        array = tensor.contiguous().view(torch.int16).numpy().view(_BFLOAT16)
-        return array, lambda result: torch.from_numpy(result.view(np.int16)).view(torch.bfloat16)
-    return tensor.numpy(), torch.from_numpy
-
-
 def find_dtype(dtype: Any) -> tuple[np.dtype[Any], Restore | None]:
     """The numpy dtype of a dtype of numpy, MLX or torch, and how to make an array of its library.
 
@@ -101,14 +74,9 @@ def find_dtype(dtype: Any) -> tuple[np.dtype[Any], Restore | None]:
         >>> find_dtype("float32")[0]
         dtype('float32')
     """
-    for name, like in (("mlx.core", "Dtype"), ("torch", "dtype")):
-        library = sys.modules.get(name)
-        if library is not None and isinstance(dtype, getattr(library, like)):
-            if name == "torch":
-                array, restore = _adopt_torch(library.empty(0, dtype=dtype), library)
-            else:
-                array, restore = _adopt_mlx(library.zeros(0, dtype=dtype), library)
-            return array.dtype, restore
+    foreign = find_foreign_dtype(dtype)
+    if foreign is not None:
+        return foreign
     try:
         return np.dtype("bool" if dtype is bool else dtype), None
     except TypeError:
