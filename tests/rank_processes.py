@@ -81,6 +81,7 @@ class Job:
     Args:
         body: Python of each rank, after a prelude with ``np``, ``ring``, ``say`` and ``attempt``.
         ranks: Which ranks to start; default all.
+        prefix_of: Words before the command line of a rank, such as ``ip netns exec NAME``.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class Job:
         ranks: Sequence[int] | None = None,
         env: Mapping[str, str] | None = None,
         env_of: Callable[[int], Mapping[str, str]] | None = None,
+        prefix_of: Callable[[int], Sequence[str]] | None = None,
     ) -> None:
         self.size = size
         self.addresses = addresses or free_addresses(size, width=width)
@@ -100,6 +102,7 @@ class Job:
         self.ranks = range(size) if ranks is None else ranks
         self.env = dict(env or {})
         self.env_of = env_of or (lambda rank: {})
+        self.prefix_of = prefix_of or (lambda rank: [])
         self.processes: dict[int, subprocess.Popen[str]] = {}
         self._folder = tempfile.TemporaryDirectory()
         self._outputs: dict[int, tuple[Path, Path]] = {}
@@ -129,7 +132,7 @@ class Job:
         self._outputs[rank] = out, err
         with out.open("w") as stdout, err.open("w") as stderr:
             self.processes[rank] = subprocess.Popen(
-                [sys.executable, str(folder / "body.py")],
+                [*self.prefix_of(rank), sys.executable, str(folder / "body.py")],
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
