@@ -60,14 +60,14 @@ def _named_ports(ports: Sequence[HardwarePort]) -> dict[str, str]:
     is of the kind that Thunderbolt ports have: a dock's network card may be
     called "Thunderbolt Ethernet Slot 1, Port 1".
     """
-    english = [(_PORT_NAME.fullmatch(port.name), port) for port in ports]
-    if not any(found for found, _ in english):
-        english = [
+    named = [(_PORT_NAME.fullmatch(port.name), port) for port in ports]
+    if not any(found for found, _ in named):
+        named = [
             (_TRANSLATED_PORT_NAME.fullmatch(port.name), port)
             for port in ports
             if port.mac.startswith(_PORT_MAC_PREFIXES)
         ]
-    return _unambiguous((found["label"], port.device) for found, port in english if found)
+    return _unambiguous((found["label"], port.device) for found, port in named if found)
 
 
 def _guid_ports(buses: Sequence[Bus], devices: Sequence[RdmaDevice]) -> dict[str, str]:
@@ -122,5 +122,7 @@ def name_interfaces(buses: Sequence[Bus], sources: InterfaceSources) -> NamedInt
             rivals = [label for label, name in names.items() if name == interface]
             for label in rivals:
                 del names[label]
-                reasons[label] = f"ports {' and '.join(rivals)} all claim {interface}"
+                reasons[label] = (
+                    f"ports {' and '.join(rivals)} claim the same interface, {interface}"
+                )
     return NamedInterfaces(names, reasons, tuple(problems))

@@ -115,7 +115,9 @@ def test_an_interface_that_ifconfig_does_not_list_is_a_problem_of_the_port() -> 
 
 def test_two_receptacles_can_not_have_one_interface() -> None:
     found = named(ioreg=(IoregPort("1", "en2"), IoregPort("2", "en2")))
-    assert found == NamedInterfaces({}, dict.fromkeys("12", "ports 1 and 2 all claim en2"))
+    assert found == NamedInterfaces(
+        {}, dict.fromkeys("12", "ports 1 and 2 claim the same interface, en2")
+    )
 
 
 @pytest.mark.parametrize("name", ["bridge0", "utun4", "lo0", "en12345"])
