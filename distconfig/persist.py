@@ -12,14 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Interface
 
-from distconfig.addressed import AddressedCable, AddressedEnd, is_ours
+from distconfig.addressed import is_ours
 from distconfig.mac_commands import Argv
-from distconfig.report import HostReport
+from distconfig.report import HostReport, Receptacle
 from distconfig.setup_text import render_command, render_comment
 
-__all__ = ["PersistStep", "find_persistable", "plan_persist", "render_persist"]
+__all__ = ["PersistStep", "plan_persist", "render_persist"]
 
 _NETWORKSETUP = "/usr/sbin/networksetup"
+_OURS = "Ring port "
 _USUAL_MTU = 1500
 
 
@@ -32,46 +33,37 @@ class PersistStep:
     undo: tuple[Argv, ...]
 
 
-def find_persistable(
-    cables: Sequence[AddressedCable],
-) -> dict[str, tuple[tuple[AddressedEnd, IPv4Interface], ...]]:
-    """Host to the ends of its cables that carry an address of a setup now."""
-    found: dict[str, tuple[tuple[AddressedEnd, IPv4Interface], ...]] = {}
-    for cable in cables:
-        for end in cable.ends:
-            if end.address is not None and is_ours(end.address):
-                found[end.host] = (*found.get(end.host, ()), (end, end.address))
-    return found
+def plan_persist(report: HostReport) -> tuple[PersistStep, ...]:
+    """One network service with a manual address for each port that a setup has addressed.
 
-
-def plan_persist(
-    report: HostReport, ends: Sequence[tuple[AddressedEnd, IPv4Interface]]
-) -> tuple[PersistStep, ...]:
-    """One network service with a manual address for each of these ports of a host.
-
-    A port that has a service already keeps it; its address is set, and the undo
-    hands it to DHCP, since what it was before is not known.
+    A port that has a service of somebody else keeps it; its address is set, and the
+    undo hands it to DHCP, since what it was before is not known.
     """
-    return tuple(_step(report, end, address) for end, address in ends)
+    return tuple(
+        _step(report, port, address)
+        for port in report.receptacles
+        if port.interface and (state := report.interface(port.interface))
+        for address in state.addresses
+        if is_ours(address)
+    )
 
 
-def _step(report: HostReport, end: AddressedEnd, address: IPv4Interface) -> PersistStep:
-    existing = [name for name, interface, _ in report.services if interface == end.interface]
-    name = existing[0] if existing else f"Ring port {end.end.receptacle}"
+def _step(report: HostReport, port: Receptacle, address: IPv4Interface) -> PersistStep:
+    device = port.interface or ""
+    existing = [name for name, interface, _ in report.services if interface == device]
+    name = existing[0] if existing else f"{_OURS}{port.label}"
     commands: list[Argv] = []
-    undo: list[Argv] = []
-    if existing:
-        undo.append((_NETWORKSETUP, "-setdhcp", name))
-    else:
-        commands.append((_NETWORKSETUP, "-createnetworkservice", name, end.interface))
-        undo.append((_NETWORKSETUP, "-removenetworkservice", name))
+    if not existing:
+        commands.append((_NETWORKSETUP, "-createnetworkservice", name, device))
+    undo: list[Argv] = [(_NETWORKSETUP, "-removenetworkservice", name)]
+    if not name.startswith(_OURS):
+        undo = [(_NETWORKSETUP, "-setdhcp", name)]
     commands.append((_NETWORKSETUP, "-setmanual", name, str(address.ip), str(address.netmask), ""))
-    state = report.interface(end.interface)
+    state = report.interface(device)
     if state is not None and state.mtu != _USUAL_MTU:
-        commands.append((_NETWORKSETUP, "-setMTU", end.interface, str(state.mtu)))
-        undo.insert(0, (_NETWORKSETUP, "-setMTU", end.interface, str(_USUAL_MTU)))
-    verb = "set the address of" if existing else "make"
-    why = f"{verb} the service {name} of {end.interface}, so that it keeps {address}"
+        commands.append((_NETWORKSETUP, "-setMTU", device, str(state.mtu)))
+        undo.insert(0, (_NETWORKSETUP, "-setMTU", device, str(_USUAL_MTU)))
+    why = f"the service {name}, by which {device} keeps {address}"
     return PersistStep(why, tuple(commands), tuple(undo))
 
 

@@ -44,6 +44,7 @@ def register(app: typer.Typer) -> None:
         ("doctor", _doctor),
         ("status", _status),
         ("reapply", _reapply),
+        ("watch", _watch),
         ("wait-ready", _wait_ready),
         ("persist", _persist),
         ("unpersist", _unpersist),
@@ -150,6 +151,30 @@ def _reapply(
 
     source = _source(hosts, hostfile, from_, accept_new_host_keys)
     raise typer.Exit(run_reapply(ReapplyOptions(source, dry_run, verbose)))
+
+
+def _watch(
+    hosts: _Hosts = None,
+    hostfile: _Hostfile = None,
+    every: Annotated[
+        float, typer.Option(help="Seconds from one look to the next.", metavar="S", min=0.1)
+    ] = 2.0,
+    count: Annotated[
+        int, typer.Option(help="End after so many looks; 0 for never.", metavar="N", min=0)
+    ] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON each time.")] = False,
+    accept_new_host_keys: _AcceptNew = False,
+    verbose: _Verbose = False,
+) -> None:
+    """Show drift and what goes over each cable, again and again.
+
+    A screen on a terminal, else lines. Exit codes: 0 no drift at the last look,
+    8 drift, 2 usage.
+    """
+    from distconfig.commands.watch import WatchOptions, run_watch
+
+    source = _source(hosts, hostfile, None, accept_new_host_keys)
+    raise typer.Exit(run_watch(WatchOptions(source, every, count, json, verbose)))
 
 
 def _wait_ready(

@@ -6,9 +6,8 @@ import json
 import sys
 from dataclasses import dataclass
 
-from distconfig.addressed import find_addressed_cables
 from distconfig.errors import UsageError
-from distconfig.persist import find_persistable, plan_persist, render_persist
+from distconfig.persist import plan_persist, render_persist
 from distconfig.screen import Screen
 from distconfig.sources import HostSource, ask_hosts
 from distconfig.survey import survey_recording
@@ -48,18 +47,13 @@ def run_persist(options: PersistOptions) -> int:
     answers.close()
     survey = survey_recording(answers.recording)
     code = screen.show_failures(survey.failures, options.ignore_unreachable)
-    topology = survey.topology
-    ends = find_persistable(find_addressed_cables(topology))
-    if not ends:
+    plans = {host: plan_persist(each) for host, each in survey.topology.reports.items()}
+    plans = {host: steps for host, steps in plans.items() if steps}
+    if not plans and not code:
         raise UsageError(
             "no port of these hosts has an address of a setup",
             hint="Set them up first, with --auto-setup or the printed commands.",
         )
-    plans = {
-        host: plan_persist(report, ends[host])
-        for host, report in topology.reports.items()
-        if host in ends
-    }
     if options.json:
         hosts = {
             host: [

@@ -24,6 +24,7 @@ from tests.simulated_macs.namespaces import (
 from tests.simulated_macs.network import Network, quieten_network, run_ip
 from tests.simulated_macs.portrait import portray
 from tests.simulated_macs.root import PRIVATE, enter_root
+from tests.simulated_macs.stored_services import StoredServices
 from tests.simulated_macs.world_file import WorldFile
 
 __all__ = ["Power", "run_host"]
@@ -88,7 +89,8 @@ def _store_preferences(mac: Mac, world: WorldFile) -> None:
 
 def _run_helper(power: Power, host_key: bytes, sshd_log: int) -> None:
     _store_preferences(power.mac, power.world_file)
-    network = Network(power.mac)
+    services = StoredServices(power.world_file.descriptor, power.mac)
+    network = Network(services.on_disk())
     configure_network(network, power.lan_address, power.gateway)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(PRIVATE / "socket"))
@@ -97,7 +99,7 @@ def _run_helper(power: Power, host_key: bytes, sshd_log: int) -> None:
     sshd = start_sshd(power.mac, host_key, sshd_log)
     power.line.send(b"ssh answers")
     power.line.close()
-    serve(listener, network, power.world_file, sshd)
+    serve(listener, network, power.world_file, services, sshd)
 
 
 def configure_network(network: Network, lan: IPv4Interface, gateway: IPv4Address) -> None:

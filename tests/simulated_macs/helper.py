@@ -19,6 +19,7 @@ from functools import partial
 from tests.simulated_macs.commands import Answer, Caller, answer
 from tests.simulated_macs.interference import Interference
 from tests.simulated_macs.network import Network
+from tests.simulated_macs.stored_services import StoredServices
 from tests.simulated_macs.world_file import WorldFile
 
 __all__ = ["Host", "serve"]
@@ -35,6 +36,7 @@ class Host:
 
     network: Network
     world_file: WorldFile
+    services: StoredServices
     sudo: str
     has_stealth: bool = False
     interference: Interference = field(default_factory=Interference)
@@ -42,10 +44,14 @@ class Host:
 
 
 def serve(
-    listener: socket.socket, network: Network, world: WorldFile, sshd: subprocess.Popen[bytes]
+    listener: socket.socket,
+    network: Network,
+    world: WorldFile,
+    services: StoredServices,
+    sshd: subprocess.Popen[bytes],
 ) -> None:
     """Answer the fake commands until sshd ends."""
-    host = Host(network, world, network.mac.sudo)
+    host = Host(network, world, services, network.mac.sudo)
     threading.Thread(target=_accept, args=(listener, host), daemon=True).start()
     if network.mac.put_back_every_s:
         threading.Thread(target=_be_configd, args=(host,), daemon=True).start()

@@ -247,7 +247,12 @@ class Network:
         if automatic is None or automatic.name not in self.bridges:
             return []
         wanted = self.mac.ports if automatic.members is None else automatic.members
-        free = [link.name for link in self.links() if link.name in wanted and not link.bridge]
+        served = self.mac.addresses if automatic.members is None else ()
+        free = [
+            link.name
+            for link in self.links()
+            if link.name in wanted and link.name not in served and not link.bridge
+        ]
         for port in free:
             self.add_member(automatic.name, port, by_configd=True)
         return free
