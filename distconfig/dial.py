@@ -84,11 +84,13 @@ def dial_tcp(
         except OSError as error:
             failure = error
     if sys.platform == "darwin" and failure.errno == _MACOS_NO_ROUTE:
-        on_note(
-            f"{host}: macOS lets this Python reach no local address (errno 65, Local Network"
-            f" privacy), so {NC} carries the connection"
-        )
-        return dial_command((NC, name, str(port)))
+        with contextlib.suppress(OSError):
+            stream = dial_command((NC, name, str(port)))
+            on_note(
+                f"{host}: macOS lets this Python reach no local address (errno 65, Local Network"
+                f" privacy), so {NC} carries the connection"
+            )
+            return stream
     raise _explain(failure, name, port, host, deadline) from failure
 
 

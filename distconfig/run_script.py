@@ -26,6 +26,7 @@ __all__ = [
 
 _READ_SIZE = 1 << 16
 _MOST_OUTPUT = 64 << 20
+_LONGEST_GREETING = 1 << 20
 _EXIT_STATUS_GRACE_S = 5.0
 
 
@@ -204,7 +205,10 @@ def skip_to_marker(
 def _read_past(receive: Callable[[int], bytes], nonce: str) -> tuple[bytes, bytes | None]:
     """All that was read, and what of it follows the marker, if it came."""
     output = b""
-    while (rest := after_marker(output, nonce)) is None and (data := receive(_READ_SIZE)):
+    while (rest := after_marker(output, nonce)) is None and len(output) < _LONGEST_GREETING:
+        data = receive(_READ_SIZE)
+        if not data:
+            break
         output += data
     return output, rest
 

@@ -27,7 +27,8 @@ class SshSettings:
     Args:
         host: The name or alias, as the user typed it.
         hostname: What it stands for, to be resolved.
-        identity_files: In the order to try; a leading ``~`` is not expanded.
+        identity_files: In the order to try, as written: with ``~``, % tokens and ``${VAR}``,
+            like the other paths here.
         identity_agent: A socket's path, ``SSH_AUTH_SOCK``, or ``none``.
         accepts_new_keys: ``StrictHostKeyChecking`` is ``accept-new``, ``no`` or ``off``.
         connect_timeout_s: ``ConnectTimeout``; None when not set.
@@ -82,7 +83,9 @@ def parse_ssh_settings(host: str, text: str) -> SshSettings:
     single, repeated = _read_lines(text)
 
     def words(key: str) -> tuple[str, ...] | None:
-        return tuple(split_words(single[key])) if key in single else None
+        if key not in single:
+            return None
+        return tuple(word for word in split_words(single[key]) if word != "none")
 
     plain = SshSettings(host, host)
     timeout = single.get("connecttimeout", "none")
@@ -97,8 +100,8 @@ def parse_ssh_settings(host: str, text: str) -> SshSettings:
         identity_files=tuple(repeated.get("identityfile", ())),
         identities_only=single.get("identitiesonly", "no") in ("yes", "true"),
         identity_agent=single.get("identityagent", plain.identity_agent),
-        user_known_hosts=words("userknownhostsfile") or plain.user_known_hosts,
-        global_known_hosts=words("globalknownhostsfile") or plain.global_known_hosts,
+        user_known_hosts=_else(words("userknownhostsfile"), plain.user_known_hosts),
+        global_known_hosts=_else(words("globalknownhostsfile"), plain.global_known_hosts),
         hashes_known_hosts=single.get("hashknownhosts", "no") in ("yes", "true"),
         accepts_new_keys=single.get("stricthostkeychecking", "ask")
         in ("accept-new", "no", "off", "false"),
@@ -110,6 +113,10 @@ def parse_ssh_settings(host: str, text: str) -> SshSettings:
         proxy_command="" if command == "none" else command,
         jumps=() if jump == "none" else parse_proxy_jump(jump, host),
     )
+
+
+def _else(words: tuple[str, ...] | None, default: tuple[str, ...]) -> tuple[str, ...]:
+    return default if words is None else words
 
 
 def _read_lines(text: str) -> tuple[dict[str, str], dict[str, list[str]]]:

@@ -34,12 +34,12 @@ class HostKeyBook:
     def __init__(self, *, accept_new: bool, on_note: Callable[[str], None]) -> None:
         self._accept_new = accept_new
         self._on_note = on_note
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._files: dict[Path, tuple[KnownHost, ...]] = {}
 
     def known_types(self, settings: SshSettings) -> tuple[str, ...]:
         """The types of key known for a host, as written, each once."""
-        lines = self._lines_for(settings)
+        lines = [*self._lines(settings), *self._lines(settings, without_port=True)]
         return tuple(dict.fromkeys(line.key.type for line in lines if not line.is_revoked))
 
     def check(self, settings: SshSettings, key: HostKey) -> None:
@@ -48,14 +48,7 @@ class HostKeyBook:
         Raises:
             AuthenticationFailed: It is unknown, changed or revoked; the hint says what to run.
         """
-        verdict, line = judge_host_key(self._lines_for(settings), key)
-        if verdict is Verdict.KNOWN:
-            return
-        if verdict is Verdict.UNKNOWN:
-            if not (self._accept_new or settings.accepts_new_keys):
-                raise _unknown(settings, key)
-            self._write_down(settings, key)
-            return
+        verdict, line = self._judge(settings, key)
         place = line.place if line else ""
         if verdict is Verdict.REVOKED:
             raise AuthenticationFailed(
@@ -63,15 +56,32 @@ class HostKeyBook:
                 host=settings.host,
                 hint="Somebody may hold a stolen key; ask whoever runs the host for a new one.",
             )
-        raise _changed(settings, key, place)
+        if verdict is Verdict.CHANGED:
+            raise _changed(settings, key, place)
+        if verdict is Verdict.UNKNOWN:
+            if not (self._accept_new or settings.accepts_new_keys):
+                raise _unknown(settings, key)
+            self._write_down(settings, key)
 
-    def _lines_for(self, settings: SshSettings) -> tuple[KnownHost, ...]:
-        """The lines for a host; like OpenSSH those without a TCP port where none name it."""
-        lines = [line for path in _paths(settings) for line in self._read(path)]
-        found = find_known_keys(lines, settings.known_hosts_name)
-        if not found and not settings.host_key_alias and settings.port != 22:
-            return find_known_keys(lines, settings.hostname.lower())
+    def _judge(self, settings: SshSettings, key: HostKey) -> tuple[Verdict, KnownHost | None]:
+        """What is known of a key under the host's name, else under its name without a port.
+
+        A key known for the host's standard port counts, as for OpenSSH; another
+        one there says nothing, since this port may be another machine's.
+        """
+        found = judge_host_key(self._lines(settings), key)
+        if found[0] is Verdict.UNKNOWN:
+            on_standard_port = judge_host_key(self._lines(settings, without_port=True), key)
+            if on_standard_port[0] is not Verdict.CHANGED:
+                return on_standard_port
         return found
+
+    def _lines(self, settings: SshSettings, *, without_port: bool = False) -> tuple[KnownHost, ...]:
+        if without_port and (settings.host_key_alias or settings.port == 22):
+            return ()
+        name = settings.hostname.lower() if without_port else settings.known_hosts_name
+        files = (*settings.user_known_hosts, *settings.global_known_hosts)
+        return find_known_keys([line for file in files for line in self._read(Path(file))], name)
 
     def _read(self, path: Path) -> tuple[KnownHost, ...]:
         with self._lock:
@@ -89,23 +99,25 @@ class HostKeyBook:
             return self._files[path]
 
     def _write_down(self, settings: SshSettings, key: HostKey) -> None:
+        name, host = settings.known_hosts_name, settings.host
+        if not settings.user_known_hosts:
+            self._on_note(f"{host}: its key is kept nowhere, UserKnownHostsFile is none")
+            return
+        path = Path(settings.user_known_hosts[0])
         salt = secrets.token_bytes(20) if settings.hashes_known_hosts else b""
-        line = render_known_host(settings.known_hosts_name, key, salt=salt)
-        path = _paths(settings)[0]
-        try:
-            _append_line(path, line)
-        except OSError as error:
-            self._on_note(f"{settings.host}: its key could not be kept: {path}: {error.strerror}")
-        else:
-            self._on_note(
-                f"{settings.host}: accepted its new {key.short_type} host key"
-                f" {key.fingerprint} and added it to {path}"
-            )
-
-
-def _paths(settings: SshSettings) -> tuple[Path, ...]:
-    names = (*settings.user_known_hosts, *settings.global_known_hosts)
-    return tuple(Path(name).expanduser() for name in names if name != "none")
+        with self._lock:
+            if self._judge(settings, key)[0] is Verdict.KNOWN:
+                return  # written down meanwhile, under another alias
+            try:
+                _append_line(path, render_known_host(name, key, salt=salt))
+            except OSError as error:
+                self._on_note(f"{host}: its key could not be kept: {path}: {error.strerror}")
+                return
+            self._files[path] += (KnownHost((name,), key, place=str(path)),)
+        self._on_note(
+            f"{host}: accepted its new {key.short_type} host key {key.fingerprint}"
+            f" and added it to {path}"
+        )
 
 
 def _append_line(path: Path, line: str) -> None:
@@ -140,8 +152,9 @@ def _changed(settings: SshSettings, key: HostKey, place: str) -> AuthenticationF
 
 def _command_to_accept(settings: SshSettings, key: HostKey) -> str:
     """A command for a POSIX shell after which the key is known."""
-    if settings.jumps or settings.proxy_command or settings.host_key_alias:
+    is_plain = not (settings.jumps or settings.proxy_command or settings.host_key_alias)
+    if not (is_plain and settings.user_known_hosts):
         return shlex.join(("ssh", "-o", "StrictHostKeyChecking=accept-new", settings.host, "true"))
     port = () if settings.port == 22 else ("-p", str(settings.port))
     scan = shlex.join(("ssh-keyscan", *port, "-t", key.short_type, settings.hostname))
-    return f"{scan} >> {shlex.quote(str(_paths(settings)[0]))}"
+    return f"{scan} >> {shlex.quote(settings.user_known_hosts[0])}"

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from distconfig.deadline import Deadline
 from distconfig.errors import AuthenticationFailed
 from distconfig.ssh.agent import AgentIdentity, SshAgent
-from distconfig.ssh.session import SshSession, words_of
+from distconfig.ssh.session import PARAMIKO_ERRORS, SshSession, words_of
 from distconfig.ssh_config import SshSettings
 
 __all__ = ["login"]
@@ -42,11 +42,6 @@ def login(session: SshSession, settings: SshSettings, deadline: Deadline) -> Non
     try:
         if not attempt.succeeds(agent):
             raise attempt.refusal("")
-    except (EOFError, OSError, paramiko.SSHException) as error:
-        late = f"; no answer within {deadline.timeout_s:g} s"
-        raise attempt.refusal(
-            late if deadline.has_passed else "; then the host ended the connection"
-        ) from error
     finally:
         if agent is not None:
             agent.close()
@@ -86,16 +81,19 @@ class _Login:
         except paramiko.BadAuthenticationType as error:
             self._allowed = tuple(error.allowed_types)
             return False
-        except paramiko.AuthenticationException:
-            if not self._transport.is_active() or self._deadline.has_passed:
-                raise
+        except PARAMIKO_ERRORS as error:
+            if self._deadline.has_passed:
+                late = f"; no answer within {self._deadline.timeout_s:g} s"
+                raise self.refusal(late) from error
+            if not self._transport.is_active():
+                raise self.refusal("; then the host ended the connection") from error
             return False
         return not self._allowed
 
     def _keys(self, agent: SshAgent | None) -> Iterator[tuple[str, Any]]:
         """Keys, a label each: agent keys that the configuration names, other ones, then files."""
         held = _held_by(agent)
-        files = [Path(name).expanduser() for name in self._settings.identity_files]
+        files = [Path(name) for name in self._settings.identity_files]
         public = {path: _read_public_half(path) for path in files}
         named = [blob for path in files if (blob := public[path]) in held and blob is not None]
         others = [blob for blob in held if blob not in named]
@@ -177,7 +175,7 @@ def _open_agent(settings: SshSettings, deadline: Deadline) -> SshAgent | None:
     if not path:
         return None
     try:
-        return SshAgent(str(Path(path).expanduser()), deadline.left())
+        return SshAgent(path, deadline.left())
     except OSError:
         return None
 

@@ -79,23 +79,34 @@ class Routes:
         jumps = settings.jumps if via is None else via
         with ExitStack() as closing:
             if jumps:
-                jump_host = self._jump_host(jumps)
-                gateway = self._enter(jump_host, jumps, settings)
-                closing.callback(self._leave, jump_host)
-                with jump_host.gate:
-                    deadline = Deadline(self._timeout_s)
-                    tunnel = _open_tunnel(gateway, settings, deadline)
-                    closing.callback(tunnel.close)
-                    session = self._log_in(tunnel, settings, deadline, closing)
+                session = self._pass_through(jumps, settings, closing)
             else:
-                deadline = Deadline(self._timeout_s)
-                stream = self._dial(settings, deadline)
-                closing.callback(stream.close)
-                try:
-                    session = self._log_in(stream.socket, settings, deadline, closing)
-                except Unreachable as error:
-                    raise _with_last_words(error, stream) from error
+                session = self._go_straight(settings, closing)
             return Route(session, closing.pop_all())
+
+    def _go_straight(self, settings: SshSettings, closing: ExitStack) -> SshSession:
+        deadline = Deadline(self._timeout_s)
+        stream = self._dial(settings, deadline)
+        closing.callback(stream.close)
+        try:
+            return self._log_in(stream.socket, settings, deadline, closing)
+        except Unreachable as error:
+            raise _with_last_words(error, stream) from error
+
+    def _pass_through(
+        self, jumps: tuple[Jump, ...], settings: SshSettings, closing: ExitStack
+    ) -> SshSession:
+        with self._lock:
+            jump_host = self._jump_hosts.setdefault(jumps, _JumpHost())
+        gateway = self._enter(jump_host, jumps, settings)
+        closing.callback(self._leave, jump_host)
+        with jump_host.gate, ExitStack() as opened:  # who fails closes before the next may try
+            deadline = Deadline(self._timeout_s)
+            tunnel = _open_tunnel(gateway, settings, deadline)
+            opened.callback(tunnel.close)
+            session = self._log_in(tunnel, settings, deadline, opened)
+            closing.push(opened.pop_all())
+            return session
 
     def _dial(self, settings: SshSettings, deadline: Deadline) -> Stream:
         if settings.proxy_command:
@@ -132,10 +143,6 @@ class Routes:
         self._book.check(settings, session.host_key)
         login(session, settings, deadline)
         return session
-
-    def _jump_host(self, jumps: tuple[Jump, ...]) -> _JumpHost:
-        with self._lock:
-            return self._jump_hosts.setdefault(jumps, _JumpHost())
 
     def _enter(
         self, jump_host: _JumpHost, jumps: tuple[Jump, ...], settings: SshSettings

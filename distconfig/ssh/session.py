@@ -8,22 +8,41 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import struct
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import paramiko
+from cryptography.exceptions import InvalidSignature, InvalidTag, UnsupportedAlgorithm
 
 from distconfig.deadline import Deadline
 from distconfig.errors import Unreachable
 from distconfig.known_hosts import HostKey
 from distconfig.ssh_config import SshSettings
 
-__all__ = ["SshChannel", "SshSession", "start_session", "words_of"]
+__all__ = ["PARAMIKO_ERRORS", "SshChannel", "SshSession", "start_session", "words_of"]
 
 # Without a handler, logging would print paramiko's own complaints to stderr.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
+#: What paramiko lets through when a connection ends, or the other side sends nonsense: its
+#: reader's thread keeps whatever it stumbled over, and the next call raises it again.
+PARAMIKO_ERRORS = (
+    paramiko.SSHException,
+    EOFError,
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    struct.error,
+    InvalidSignature,
+    InvalidTag,
+    UnsupportedAlgorithm,
+)
 _ALGORITHMS = {
     "ssh-ed25519": ("ssh-ed25519",),
     "ecdsa-sha2-nistp256": ("ecdsa-sha2-nistp256",),
@@ -43,7 +62,7 @@ class SshSession:
     @property
     def host_key(self) -> HostKey:
         """The key the host proved to have."""
-        key = self.transport.get_remote_server_key()
+        key = self.transport.host_key
         return HostKey(key.get_name(), key.asbytes())
 
     def open_exec(self, command: str, deadline: Deadline) -> SshChannel:
@@ -54,10 +73,14 @@ class SshSession:
         """
         try:
             channel = self.transport.open_session(timeout=deadline.left())
-            channel.settimeout(deadline.left())
-            channel.exec_command(command)
-            channel.settimeout(None)
-        except (paramiko.SSHException, EOFError, OSError) as error:
+            watchdog = threading.Timer(deadline.left(), channel.close)
+            watchdog.daemon = True
+            watchdog.start()
+            try:
+                channel.exec_command(command)
+            finally:
+                watchdog.cancel()
+        except PARAMIKO_ERRORS as error:
             raise Unreachable(
                 f"no command could be started over ssh ({words_of(error)})",
                 host=self.host,
@@ -75,7 +98,7 @@ class SshSession:
             return self.transport.open_channel(
                 "direct-tcpip", (name, port), ("127.0.0.1", 0), timeout=deadline.left()
             )
-        except (paramiko.SSHException, EOFError) as error:
+        except PARAMIKO_ERRORS as error:
             raise OSError(words_of(error)) from error
 
     def close(self) -> None:
@@ -97,7 +120,7 @@ class SshChannel:
         while rest:
             try:
                 sent = self._channel.send(bytes(rest[: 1 << 15]))
-            except (paramiko.SSHException, EOFError, OSError) as error:
+            except PARAMIKO_ERRORS as error:
                 raise self._gone() from error
             if sent == 0:
                 raise self._gone()
@@ -113,7 +136,7 @@ class SshChannel:
 
     def close_stdin(self) -> None:
         """Let the command read end of file after what was sent."""
-        with contextlib.suppress(paramiko.SSHException, EOFError, OSError):
+        with contextlib.suppress(*PARAMIKO_ERRORS):
             self._channel.shutdown_write()
 
     def exit_status(self, timeout_s: float) -> int | None:
@@ -125,13 +148,13 @@ class SshChannel:
 
     def close(self) -> None:
         """Give the command up; reads and writes that are waiting return."""
-        with contextlib.suppress(paramiko.SSHException, EOFError, OSError):
+        with contextlib.suppress(*PARAMIKO_ERRORS):
             self._channel.close()
 
     def _receive(self, receive: Callable[[int], bytes], nbytes: int) -> bytes:
         try:
             return receive(nbytes)
-        except (paramiko.SSHException, EOFError, OSError):
+        except PARAMIKO_ERRORS:
             return b""
 
     def _gone(self) -> Unreachable:
@@ -160,7 +183,7 @@ def start_session(
         _choose_algorithms(transport, known_types)
         transport.banner_timeout = transport.handshake_timeout = max(deadline.left(), 0.1)
         transport.start_client(event=done)
-    except (paramiko.SSHException, EOFError, OSError) as error:
+    except PARAMIKO_ERRORS as error:
         raise _no_session(settings, error) from error
     session = SshSession(transport, settings.host)
     done.wait(deadline.left())
@@ -204,4 +227,6 @@ def words_of(error: BaseException | None) -> str:
         error = error.__context__ or error  # paramiko hides why the greeting did not come
     if isinstance(error, (EOFError, ConnectionError)):
         return "the connection was closed"
+    if isinstance(error, paramiko.ChannelException):
+        return str(error.text).lower()
     return str(error).strip() or type(error).__name__

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import getpass
+import os
+import re
 import shlex
 import shutil
+import socket
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 from distconfig.deadline import Deadline
 from distconfig.errors import Unreachable, UsageError
@@ -30,7 +34,47 @@ def read_settings(target: Jump, deadline: Deadline) -> SshSettings:
         )
     except UsageError as error:
         raise Unreachable(error.what, host=target.host, hint=error.hint) from error
-    return settings if settings.user else replace(settings, user=getpass.getuser())
+    return _with_paths(settings if settings.user else replace(settings, user=getpass.getuser()))
+
+
+def _with_paths(settings: SshSettings) -> SshSettings:
+    """The settings with every path as the operating system takes it.
+
+    See ssh_config(5), TOKENS; ``ssh -G`` leaves most of them as written.
+    """
+    tokens = {
+        **_target_tokens(settings),
+        "d": str(Path("~").expanduser()),
+        "i": str(os.getuid()),
+        "k": settings.host_key_alias or settings.hostname,
+        "L": socket.gethostname().partition(".")[0],
+        "l": socket.gethostname(),
+        "u": getpass.getuser(),
+    }
+
+    def expand(path: str) -> str:
+        with_variables = re.sub(
+            r"\$\{(\w+)\}", lambda match: os.environ.get(match[1], match[0]), path
+        )
+        return str(Path(expand_tokens(with_variables, tokens)).expanduser())
+
+    agent = settings.identity_agent
+    return replace(
+        settings,
+        identity_files=tuple(map(expand, settings.identity_files)),
+        user_known_hosts=tuple(map(expand, settings.user_known_hosts)),
+        global_known_hosts=tuple(map(expand, settings.global_known_hosts)),
+        identity_agent=agent if agent in ("none", "SSH_AUTH_SOCK") else expand(agent),
+    )
+
+
+def _target_tokens(settings: SshSettings) -> dict[str, str]:
+    return {
+        "h": settings.hostname,
+        "n": settings.host.rpartition("@")[2],
+        "p": str(settings.port),
+        "r": settings.user,
+    }
 
 
 def _ask_openssh(ssh: str, target: Jump, deadline: Deadline) -> str:
@@ -69,10 +113,5 @@ def _ask_paramiko(target: Jump) -> str:
 
 def proxy_argv(settings: SshSettings) -> tuple[str, ...]:
     """The command that makes the connection, as ``ProxyCommand`` says, its tokens replaced."""
-    tokens = {
-        "h": settings.hostname,
-        "n": settings.host.rpartition("@")[2],
-        "p": str(settings.port),
-        "r": settings.user,
-    }
-    return ("/bin/sh", "-c", f"exec {expand_tokens(settings.proxy_command, tokens)}")
+    command = expand_tokens(settings.proxy_command, _target_tokens(settings))
+    return ("/bin/sh", "-c", f"exec {command}")

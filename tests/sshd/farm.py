@@ -90,10 +90,13 @@ class FarmHost:
         path = self.shared / name
         return path.read_text().splitlines() if path.exists() else []
 
+    def pids(self) -> list[int]:
+        """Every process of the host, its sshd first."""
+        return _descendants(self.process.pid) if self.process else []
+
     def files_written(self) -> set[str]:
         """The paths of all files that differ from this machine's, wherever on the host."""
-        assert self.process is not None
-        sshd = _descendants(self.process.pid)[0]
+        sshd = self.pids()[0]
         upper = f"{self.folder}/mnt/upper"
         argv = ["nsenter", f"--target={sshd}", "--mount", "find", upper, "!", "-type", "d"]
         found = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
@@ -101,10 +104,8 @@ class FarmHost:
 
     def commands_running(self) -> list[str]:
         """The command lines of all processes in the host, but not the sshd itself."""
-        if self.process is None:
-            return []
         found = []
-        for pid in _descendants(self.process.pid):
+        for pid in self.pids():
             try:
                 words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
             except (FileNotFoundError, ProcessLookupError):

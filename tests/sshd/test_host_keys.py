@@ -180,3 +180,43 @@ def test_a_known_name_without_its_tcp_port_counts_as_for_openssh(
     host = farm.add("studio1", is_known=False)
     farm.know(host, name=host.address)
     connector.reach("studio1")
+
+
+def test_another_key_on_the_standard_port_says_nothing_about_this_port(
+    farm: Farm, connector: Connector
+) -> None:
+    """As for OpenSSH: behind other ports of one address there may be other machines."""
+    host = farm.add("studio1", is_known=False)
+    farm.know(host, name=host.address, key=other_key(farm))
+    assert connector.fail("studio1").what.startswith("its host key is not known: ")
+    connector.reach("studio1", accept_new=True)
+    assert f"{host.known_hosts_name} {host.public_key}\n" in farm.known_hosts.read_text()
+
+
+def test_a_key_that_is_to_be_kept_nowhere_is_accepted_all_the_same(
+    farm: Farm, connector: Connector
+) -> None:
+    farm.add("studio1", is_known=False, options={"UserKnownHostsFile": "none"})
+    assert "ssh -o StrictHostKeyChecking=accept-new studio1 true" in connector.fail("studio1").hint
+    connector.reach("studio1", accept_new=True)
+    assert connector.notes == ["studio1: its key is kept nowhere, UserKnownHostsFile is none"]
+
+
+def test_a_known_hosts_file_that_can_not_be_written_stops_nobody(
+    farm: Farm, connector: Connector
+) -> None:
+    file = farm.folder / "a_folder"
+    file.mkdir()
+    farm.add("studio1", is_known=False, options={"UserKnownHostsFile": str(file)})
+    connector.reach("studio1", accept_new=True)
+    assert connector.notes == [
+        f"{file} can not be read: Is a directory",
+        f"studio1: its key could not be kept: {file}: Is a directory",
+    ]
+
+
+def test_two_aliases_of_a_new_host_are_written_down_once(farm: Farm, connector: Connector) -> None:
+    host = farm.add("studio1", is_known=False)
+    farm.configure(f"Host desk\n  HostName {host.address}\n  Port {host.port}\n")
+    connector.connect("studio1", "desk", accept_new=True)
+    assert farm.known_hosts.read_text() == f"{host.known_hosts_name} {host.public_key}\n"

@@ -69,6 +69,16 @@ def test_the_user_in_the_configuration_or_before_the_name_logs_in(
         assert connector.reach(name).run("id -un", timeout_s=20).stdout == b"ada\n"
 
 
+def test_tokens_and_variables_in_paths_are_replaced(
+    farm: Farm, connector: Connector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = farm.folder / "key_root_studio1"
+    make_key(key)
+    monkeypatch.setenv("MY_KEYS", str(farm.folder))
+    farm.add("studio1", files=authorized(key), options={"IdentityFile": "${MY_KEYS}/key_%r_%n"})
+    connector.reach("studio1")
+
+
 @pytest.mark.parametrize("kind", ["ed25519", "rsa"])
 def test_a_key_in_the_agent_opens_the_door(
     farm: Farm, connector: Connector, agent: str, kind: str

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
 from distconfig.errors import ProbeError, Unreachable, UsageError
 from tests.sshd.conftest import Connector
-from tests.sshd.farm import Farm, free_loopback_address
+from tests.sshd.farm import Farm, FarmHost, free_loopback_address
 
 REMOTE_LOGIN = (
     "Start its ssh server: on a Mac, System Settings > General > Sharing > Remote Login;"
@@ -95,25 +98,65 @@ def test_a_server_that_says_nothing(farm: Farm, connector: Connector) -> None:
     )
 
 
-def test_a_server_that_does_not_speak_ssh(farm: Farm, connector: Connector) -> None:
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        b"SSH-1.5-ancient\r\n",
+        b"\xff\xfe\x00\r\n",
+        b"SSH-2.0-odd\r\n" + bytes(64),
+        b"SSH-2.0-odd\r\n" + bytes(range(256)) * 40,
+        b"SSH-2.0-odd\r\n\x00\x00\x00\x0c\x0a\x14" + b"\xff" * 10,
+        b"SSH-2.0-odd\r\n\xff\xff\xff\xff" + bytes(100),
+        b"a line before\r\n" * 200,
+        b"",
+    ],
+)
+def test_a_server_that_does_not_speak_ssh(farm: Farm, connector: Connector, answer: bytes) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         farm.configure(f"Host studio1\n  HostName 127.0.0.1\n  Port {port}\n")
-        found: dict[str, ProbeError] = {}
-
-        def fail() -> None:
-            found["studio1"] = connector.fail("studio1", timeout_s=10)
-
-        asking = threading.Thread(target=fail)
+        found: list[ProbeError] = []
+        asking = threading.Thread(
+            target=lambda: found.append(connector.fail("studio1", timeout_s=10))
+        )
         asking.start()
         connection, _ = server.accept()
-        with connection:
-            connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        with connection, contextlib.suppress(ConnectionError):
+            connection.sendall(answer)
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(1000):
+                pass
         asking.join()
-    assert isinstance(found["studio1"], Unreachable)
-    assert found["studio1"].hint == (
-        "Is that port an ssh server, and does it take more connections? Try: ssh studio1 true"
+    assert isinstance(found[0], Unreachable)
+    assert found[0].hint in (
+        "Is that port an ssh server, and does it take more connections? Try: ssh studio1 true",
+        "Update its ssh server.",
     )
+
+
+def test_a_host_that_freezes_is_given_up_in_time(farm: Farm, connector: Connector) -> None:
+    """Whether it freezes before a login, or under a connection that is there."""
+    host = farm.add("studio1")
+    connection = connector.reach("studio1")
+    with frozen(host):
+        start = time.monotonic()
+        with pytest.raises(ProbeError):
+            connection.run("echo hello", timeout_s=1)
+        assert isinstance(connector.fail("studio1", timeout_s=1), Unreachable)
+        assert time.monotonic() - start < 10
+    assert connection.run("echo hello", timeout_s=20).stdout == b"hello\n"
+
+
+@contextmanager
+def frozen(host: FarmHost) -> Iterator[None]:
+    """Stop every process of a host, as a machine that hangs does."""
+    pids = host.pids()
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    yield
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
 
 
 def test_a_configuration_that_ssh_refuses(farm: Farm, connector: Connector) -> None:
