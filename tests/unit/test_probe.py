@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from datetime import timezone
 from ipaddress import IPv4Interface, IPv4Network
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from distconfig.deadline import Deadline
 from distconfig.errors import CommandFailed, Unreachable
-from distconfig.local import LocalConnection
+from distconfig.local import LocalChannel, LocalConnection
+from distconfig.marked_script import wrap_script
 from distconfig.operator_network import (
     parse_ip_addresses,
     parse_ip_routes,
@@ -21,7 +25,9 @@ from distconfig.probe import record_hosts
 from distconfig.probe_script import Answers, platform_of, render_probe_script, split_answers
 from distconfig.probes import Probe
 from distconfig.recording import OperatorNetwork
+from distconfig.run_script import converse
 from distconfig.shell import Completed
+from tests.sshd.farm import wait_until
 
 NONCE = "0123456789abcdef"
 ALL = ("Darwin", "Linux")
@@ -109,8 +115,12 @@ def test_a_command_that_hangs_is_named_and_ended() -> None:
     assert isinstance(host.error, CommandFailed)
     assert (host.error.what, host.error.argv) == ("it did not end within 1 s", probes[2].argv)
     assert list(host.probes) == ["uname", "quick"]
-    found = subprocess.run(["pgrep", "-f", "^sleep 87654"], capture_output=True, check=False)
-    assert found.stdout == b""
+    wait_until(lambda: ["sleep", "87654"] not in command_lines())
+
+
+def command_lines() -> list[list[str]]:
+    found = psutil.process_iter(["cmdline"])
+    return [process.info["cmdline"] for process in found]
 
 
 def test_markers_separate_what_no_line_does() -> None:
@@ -200,3 +210,40 @@ def test_what_ip_says_is_read() -> None:
         IPv4Network("192.168.1.0/24"),
         IPv4Network("10.0.0.5/32"),
     )
+
+
+@pytest.mark.parametrize("shell", [("/bin/sh",), ("/bin/bash", "--posix")], ids=["sh", "bash"])
+def test_the_script_is_one_for_every_posix_shell(shell: tuple[str, ...]) -> None:
+    """``/bin/sh`` is dash on Debian, bash in POSIX mode on macOS."""
+    probes = (PLATFORM, say("words", 'printf "%s|" "$@"', "it's", "a\\b"), say("bad", "exit 7"))
+    channel = LocalChannel(shell, "localhost")
+    payload = wrap_script(render_probe_script(probes, NONCE), "greeting")
+    heard = converse(channel, payload, Deadline(30))
+    assert (heard.gave_up, heard.returncode) == ("", 0)
+    answers = split_answers(probes, NONCE, heard.stdout, heard.stderr, heard.seconds_at)
+    said = {name: (each.returncode, each.stdout) for name, each in answers.completed.items()}
+    assert said == {
+        "uname": (0, b"Linux 6.1 arm64\n"),
+        "words": (0, b"it's|a\\b|"),
+        "bad": (7, b""),
+    }
+
+
+@pytest.mark.parametrize("shell", [("/bin/sh",), ("/bin/bash", "--posix")], ids=["sh", "bash"])
+def test_what_hangs_ends_with_the_channel(shell: tuple[str, ...]) -> None:
+    """Closing standard input is all that the end of an ssh connection does on a host."""
+    probes = (PLATFORM, say("slow", "echo $$; exec sleep 76543"))
+    process = subprocess.Popen(
+        shell, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(wrap_script(render_probe_script(probes, NONCE), "greeting"))
+    process.stdin.flush()
+    output = b""
+    while not output.endswith(b"\n") or b"b:1" not in output:
+        output += process.stdout.read1(1000)
+    process.stdin.close()
+    assert process.stdout.read() == b""  # nobody is left who could write
+    assert process.wait(20) == -signal.SIGKILL
+    process.stdout.close()
