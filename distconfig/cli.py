@@ -170,6 +170,58 @@ def teardown(
 register(app)
 
 
+@app.command()
+def advise(
+    hosts: Hosts = None,
+    hostfile: HostfileIn = None,
+    from_: From = None,
+    cable: Annotated[
+        str | None,
+        typer.Option(
+            help="Propose cables from free ports: ring, double-ring or mesh.", metavar="SHAPE"
+        ),
+    ] = None,
+    dot: Annotated[bool, typer.Option("--dot", help="Print the picture as DOT.")] = False,
+    png: Annotated[Path | None, typer.Option(help="Draw it as PNG.", metavar="FILE")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Draw it as SVG.", metavar="FILE")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    ignore_unreachable: Annotated[
+        bool, typer.Option("--ignore-unreachable", help="Go on without hosts that do not answer.")
+    ] = False,
+    accept_new_host_keys: AcceptNew = False,
+    verbose: Verbose = False,
+) -> None:
+    """Say which cables to move, add or take out for a ring, or for a better one.
+
+    With --cable, say which cables to lay before any is in. Exit code 5 if the
+    ports do not allow it.
+    """
+    from distconfig.commands.advise import AdviseOptions, advise_hosts
+    from distconfig.sources import HostSource
+
+    source = HostSource(hosts, hostfile, from_, accept_new_host_keys)
+    options = AdviseOptions(source, cable, dot, png, svg, json, ignore_unreachable, verbose)
+    raise typer.Exit(advise_hosts(options))
+
+
+@app.command()
+def identify(
+    hosts: Hosts = None,
+    hostfile: HostfileIn = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="End after so long.", metavar="S", min=0)
+    ] = None,
+    accept_new_host_keys: AcceptNew = False,
+    verbose: Verbose = False,
+) -> None:
+    """Print a line each time a cable is pulled or plugged on any host, until Ctrl-C."""
+    from distconfig.commands.identify import IdentifyOptions, identify_ports
+    from distconfig.sources import HostSource
+
+    source = HostSource(hosts, hostfile, None, accept_new_host_keys)
+    raise typer.Exit(identify_ports(IdentifyOptions(source, seconds, verbose)))
+
+
 def _show_error(error: DistconfigError | HostfileError) -> None:
     lines = [f"error: {error.what}"]
     if error.where:

@@ -10,13 +10,9 @@ from distconfig.addressing import AddressPlan, plan_addresses
 from distconfig.errors import NoRing, TopologyError
 from distconfig.ethernet import find_lan_addresses
 from distconfig.hostfile_plan import plan_ring_hostfile
+from distconfig.jaccl_hostfile import plan_jaccl_hostfile, plan_jaccl_ring_hostfile
 from distconfig.largest_ring import find_largest_ring
-from distconfig.rdma import (
-    explain_no_rdma,
-    find_mesh,
-    plan_jaccl_hostfile,
-    plan_jaccl_ring_hostfile,
-)
+from distconfig.mesh import explain_no_rdma, find_full_mesh
 from distconfig.ring import RingPlan, find_ring, is_rdma_cable
 from distconfig.setup_script import SetupScript, plan_setup
 from distconfig.survey import Survey
@@ -76,7 +72,16 @@ def _find_ring(topology: Topology, options: PlanOptions) -> tuple[RingPlan, tupl
             largest = find_largest_ring(topology, is_eligible=wanted)
             return largest.ring, largest.left_out
         if over_rdma:
-            error.witness = "; ".join((error.witness, *explain_no_rdma(topology)))
+            reasons = (
+                f"{cable} carries no RDMA: {explain_no_rdma(topology, cable)}"
+                for cable in topology.usable_cables
+                if not is_rdma_cable(cable)
+            )
+            raise NoRing(
+                f"no ring of RDMA cables through all {len(topology.hosts)} hosts",
+                witness="; ".join((f"counting only those, {error.witness}", *reasons)),
+                hint="A TCP ring needs no RDMA: --backend ring.",
+            ) from error
         raise
 
 
@@ -84,8 +89,9 @@ def _hostfile(
     topology: Topology, ring: RingPlan | None, addresses: AddressPlan, options: PlanOptions
 ) -> Hostfile:
     if ring is None:
-        lan = find_lan_addresses(topology.reports)
-        return plan_jaccl_hostfile(topology, find_mesh(topology), lan, envs=options.envs)
+        return plan_jaccl_hostfile(
+            find_full_mesh(topology), find_lan_addresses(topology.reports), envs=options.envs
+        )
     if options.backend == "jaccl-ring":
         return plan_jaccl_ring_hostfile(
             ring, find_lan_addresses(topology.reports), envs=options.envs
@@ -104,7 +110,7 @@ def plan_cluster(survey: Survey, options: PlanOptions) -> ClusterPlan:
     ring: RingPlan | None = None
     left_out: tuple[str, ...] = ()
     if options.backend == "jaccl":
-        find_mesh(topology)
+        find_full_mesh(topology)
     else:
         ring, left_out = _find_ring(topology, options)
     if left_out:
@@ -125,7 +131,7 @@ def plan_cluster(survey: Survey, options: PlanOptions) -> ClusterPlan:
 
 def suggest_rdma(topology: Topology) -> str | None:
     """One line that names the flag, where RDMA would allow MLX's jaccl; else None."""
-    for flag, find in (("jaccl", find_mesh), ("jaccl-ring", _find_rdma_ring)):
+    for flag, find in (("jaccl", find_full_mesh), ("jaccl-ring", _find_rdma_ring)):
         try:
             find(topology)
         except TopologyError:

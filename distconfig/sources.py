@@ -12,7 +12,7 @@ from distconfig.recording import Recording, load_recording, select_hosts
 from distconfig.shell import Connection, Shell
 from ring_runtime.hostfile import load_hostfile
 
-__all__ = ["Answers", "HostSource", "ask_hosts"]
+__all__ = ["Answers", "HostSource", "ask_hosts", "connect_source"]
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,21 @@ def ask_hosts(source: HostSource, on_note: Callable[[str], None]) -> Answers:
         recording = load_recording(source.recording)
         return Answers(select_hosts(recording, names) if names else recording, {})
     from distconfig.probe import record_hosts
+
+    connections = connect_source(source, on_note)
+    return Answers(record_hosts(connections), connections)
+
+
+def connect_source(
+    source: HostSource, on_note: Callable[[str], None]
+) -> dict[str, Connection | ProbeError]:
+    """Connect to every host at once; a host that can not be reached keeps its error.
+
+    Raises:
+        UsageError: The source names no hosts.
+    """
     from distconfig.ssh import connect_hosts
 
-    connections = connect_hosts(
-        names or (), accept_new_host_keys=source.accept_new_host_keys, on_note=on_note
+    return connect_hosts(
+        source.names() or (), accept_new_host_keys=source.accept_new_host_keys, on_note=on_note
     )
-    return Answers(record_hosts(connections), connections)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+from distconfig.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -33,6 +36,27 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter and reporter.stats.get("skipped") and os.environ.get("CI"):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+class Outcome:
+    """How a run ended and what it printed."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    """Run ``distributed_config`` in this process."""
+
+    def run_it(*words: object) -> Outcome:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main([str(word) for word in words])
+        printed = capsys.readouterr()
+        return Outcome(int(ended.value.code or 0), printed.out, printed.err)
+
+    return run_it
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from distconfig.cli import main
 from ring_runtime.hostfile import Hostfile, HostfileEntry, load_hostfile
 from tests.unit.test_cabling_json import check_schema
 from tests.unit.test_dot import drawn
@@ -17,27 +16,6 @@ from tests.unit.test_dot import drawn
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "fixtures"
 SCENARIOS = sorted(path.name for path in FIXTURES.iterdir() if (path / "recording.json").exists())
-
-
-class Outcome:
-    """How a run ended and what it printed."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]):
-    """Run the command line in this process."""
-
-    def run_it(*words: object) -> Outcome:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main([str(word) for word in words])
-        printed = capsys.readouterr()
-        return Outcome(int(ended.value.code or 0), printed.out, printed.err)
-
-    return run_it
 
 
 def test_the_fleet_has_no_ring_because_dune_has_one_cable(run, tmp_path: Path) -> None:
