@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 
+from distconfig.addressed import AddressedEnd
 from distconfig.doctor.evidence import Evidence
 from distconfig.doctor.findings import Finding, Kind, Severity
 from distconfig.occupancy import parts_of_default
@@ -157,21 +158,9 @@ def find_route_trouble(evidence: Evidence) -> Iterator[Finding]:
     """Neighbours that are routed past their cable, and default routes into one."""
     for cable in evidence.cables:
         for end in cable.ends:
-            peer = cable.other_end(end)
             report = evidence.topology.reports.get(end.host)
-            if report is None or end.address is None or peer.address is None:
-                continue
-            twice = _subnets_twice(report, (end.interface,))
-            route = route_to(report, peer.address.ip)
-            if route is None or end.address.network in twice:
-                continue
-            if route.interface not in (end.interface, _holder_of(report, end.interface)):
-                text = (
-                    f"{end.host}: {peer.address.ip}, at the other end of {end.interface}, "
-                    f"is reached through {route.interface}."
-                )
-                fix = f"On {end.host}: sudo route -n delete {route.destination}"
-                yield PEER_ELSEWHERE.at(end.host, text, fix=fix)
+            if report is not None:
+                yield from _peer_elsewhere(report, end, cable.other_end(end))
     for report in evidence.macs:
         ports = {each.interface for each in report.receptacles if each.interface}
         ports |= {bridge.name for bridge in report.bridges if ports & set(bridge.members)}
@@ -180,6 +169,23 @@ def find_route_trouble(evidence: Evidence) -> Iterator[Finding]:
             if is_default and route.interface in ports:
                 text = f"{report.host}: the default route goes through {route.interface}."
                 yield DEFAULT_ROUTE.at(report.host, text)
+
+
+def _peer_elsewhere(report: HostReport, end: AddressedEnd, peer: AddressedEnd) -> Iterator[Finding]:
+    """A route past the cable that no port that is down and no subnet given twice explains."""
+    state = report.interface(end.interface)
+    if end.address is None or peer.address is None or state is None or not state.is_up:
+        return
+    route = route_to(report, peer.address.ip)
+    if route is None or end.address.network in _subnets_twice(report, (end.interface,)):
+        return
+    if route.interface not in (end.interface, _holder_of(report, end.interface)):
+        text = (
+            f"{end.host}: {peer.address.ip}, at the other end of {end.interface}, "
+            f"is reached through {route.interface}."
+        )
+        fix = f"On {end.host}: sudo route -n delete {route.destination}"
+        yield PEER_ELSEWHERE.at(end.host, text, fix=fix)
 
 
 def find_vpns(evidence: Evidence) -> Iterator[Finding]:
