@@ -1,7 +1,8 @@
 """The collectives over MPI, with the guarantees for dtypes that the ring gives.
 
-MPI's own operations serve where they mean what numpy means. Where they do not, on
-NaN and for the 16-bit floats that MPI does not know, operations of our own do.
+MPI's own operations serve where they mean what numpy means. Where they do not (NaN,
+sums of small integers that wrap around, the 16-bit floats that MPI does not know),
+operations of our own do.
 Arrays travel in pieces, because a count in MPI has 31 bits and so that scratch
 memory stays bounded.
 """
@@ -121,12 +122,14 @@ def _find_operator(operation: str, kind: np.dtype[Any]) -> tuple[np.dtype[Any], 
     is_sum = operation in ("all_sum", "sum_scatter")
     if kind.kind == "b":  # The sum is *or*, which on bytes of 0 and 1 is the maximum.
         return np.dtype(np.uint8), mpi.MIN if operation == "all_min" else mpi.MAX
-    if is_sum:
-        return kind, mpi.SUM
-    if kind.kind in "iu":
+    if kind.kind in "iu" and not is_sum:
         return kind, mpi.MAX if operation == "all_max" else mpi.MIN
+    # Open MPI's sums of 8 and 16 bits stop at the largest number on some processors, where
+    # numpy's wrap around (_mm512_adds_epi8 in its ompi/mca/op/avx/op_avx_functions.c).
+    if is_sum and (kind.kind not in "iu" or kind.itemsize > 2):
+        return kind, mpi.SUM
     # MPI's maximum of a NaN is undefined, and it knows no 16-bit floats.
-    carrier = np.dtype(np.uint16) if kind.itemsize == 2 else kind
+    carrier = np.dtype(np.uint16) if kind.kind in "fV" and kind.itemsize == 2 else kind
     return carrier, mpi.Op.Create(_make_combine(operation, kind), commute=True)
 
 
