@@ -157,8 +157,8 @@ class _Setup:
         for host, result in results.items():
             if not _is_done(result):
                 raise _step_error(self.scripts[host], result)
-        for host, result in results.items():
-            self._raise_first_fault(host, result, peers_tried=True)
+        self._raise_faults(results, peers_tried=True)
+        for host in results:
             self.on_progress(host, f"verified {len(self.goals[host])} cable ends")
 
     def _apply_text(self, host: str) -> str:
@@ -176,16 +176,28 @@ class _Setup:
         texts = {
             host: render_commit(file.journal.hardware_uuid) for host, file in self.files.items()
         }
-        for host, result in run_round(self.shells, texts, timeout_s=_COMMIT_TIMEOUT_S).items():
+        results = run_round(self.shells, texts, timeout_s=_COMMIT_TIMEOUT_S)
+        for host, result in results.items():
             if not isinstance(result, HostAnswer):
-                raise ApplyError("lost while the setup was confirmed", host=host) from result
-            self._raise_first_fault(host, result, peers_tried=False)
+                what = f"lost while the setup was confirmed: {result.what}"
+                raise ApplyError(what, host=host) from result
+        self._raise_faults(results, peers_tried=False)
+        for host in results:
             self.on_progress(host, "confirmed")
 
-    def _raise_first_fault(self, host: str, result: Result, *, peers_tried: bool) -> None:
-        assert isinstance(result, HostAnswer)
-        for fault in find_faults(self.goals[host], result, peers_tried=peers_tried):
-            raise VerifyError(f"{fault.direction}: {fault.reason}", cable=str(fault.goal.cable))
+    def _raise_faults(self, results: Mapping[str, Result], *, peers_tried: bool) -> None:
+        faults = [
+            fault
+            for host, answer in results.items()
+            if isinstance(answer, HostAnswer)
+            for fault in find_faults(self.goals[host], answer, peers_tried=peers_tried)
+        ]
+        if faults:
+            cables = dict.fromkeys(str(fault.goal.cable) for fault in faults)
+            raise VerifyError(
+                "; ".join(f"{fault.direction}: {fault.reason}" for fault in faults),
+                cable=", ".join(cables),
+            )
 
     def _undo(self) -> dict[str, str]:
         """Take everything back on every host; host to what is still not as it was."""
@@ -235,7 +247,8 @@ def _is_done(result: Result) -> bool:
 def _step_error(script: SetupScript, result: Result) -> ApplyError:
     """The error for a host whose steps did not all run."""
     if not isinstance(result, HostAnswer):
-        error = ApplyError("lost while its commands were running", host=script.host)
+        what = f"lost while its commands were running: {result.what}"
+        error = ApplyError(what, host=script.host)
         error.__cause__ = result
         return error
     for kind, what in (

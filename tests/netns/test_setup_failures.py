@@ -169,7 +169,8 @@ def test_a_host_whose_ssh_is_lost_restores_itself_and_the_others_are_undone_at_o
             cut_ssh(macs["studio2"])
             said = stdout.read()
             seconds = time.monotonic() - began
-        assert said.startswith("ApplyError: lost while its commands were running -- studio2")
+        assert said.startswith("ApplyError: lost while its commands were running: ")
+        assert " -- studio2; undone on " in said
         assert "undone on studio1, studio3, studio4" in said
         assert "not undone on studio2: lost" in said
         assert seconds < 10
