@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from distconfig.errors import LaunchError, ProbeError
 from distconfig.hosts import is_this_machine
 from distconfig.launch.free_ports import find_free_ports
 from distconfig.launch.local_agent import LocalAgent
+from distconfig.launch.mpi import assemble_mpirun_order, split_mpi_args
 from distconfig.launch.options import Options
 from distconfig.launch.output import LineMerger, tag_of
 from distconfig.launch.plan import LaunchPlan, find_backend, list_entries, plan_launch
@@ -42,23 +43,33 @@ def run_job(options: Options, local_agent: LocalAgent | None = None) -> Conclusi
         HostfileError: The hostfile is not one.
     """
     plan = _plan(options)
-    logs = _open_logs(options, len(plan.ranks))
-    own_cwd = _find_own_cwd()
+    mpi_args = split_mpi_args(options.mpi_args)
+    names = _name_processes(plan)
+    logs = _open_logs(options, names)
     posts = prepare(
         plan,
-        own_cwd=own_cwd,
+        own_cwd=_find_own_cwd(),
         connect=lambda hosts: _connect(hosts, options),
         is_checking=options.check,
         local_agent=local_agent,
     )
-    secret = os.urandom(32).hex()
-    hosts = [_assemble_host(plan, post, secret, options) for post in posts]
+    is_mpi = plan.backend == "mpi"
+    hosts = (
+        _assemble_mpirun(plan, posts, mpi_args, options)
+        if is_mpi
+        else _assemble_hosts(plan, posts, options)
+    )
+    if options.verbose:
+        _tell_commands(hosts, names)
     is_shared = share_surface()
+    merger = LineMerger(
+        range(len(names)),
+        share_surface=is_shared,
+        tags=_plan_tags(len(names)) if options.tag_output and not is_mpi else None,
+    )
     supervisor = Supervisor(
         hosts,
-        merger=LineMerger(
-            range(len(plan.ranks)), share_surface=is_shared, tags=_plan_tags(options, plan)
-        ),
+        merger=merger,
         share_surface=is_shared,
         logs=logs,
         lost_after_s=options.lost_after_s,
@@ -66,6 +77,8 @@ def run_job(options: Options, local_agent: LocalAgent | None = None) -> Conclusi
     conclusion = supervisor.run()
     if logs is not None and logs.problem:
         say(f"the files in {options.log_dir} are not complete: {logs.problem}")
+    if is_mpi and conclusion.failure is not None:
+        conclusion.failure.rank = -1
     return conclusion
 
 
@@ -90,11 +103,19 @@ def _choose_starting_port(options: Options, entries: Hostfile) -> int:
     return STARTING_PORT
 
 
-def _open_logs(options: Options, world_size: int) -> LogFiles | None:
+def _name_processes(plan: LaunchPlan) -> list[str]:
+    """What agents will start, as it is called in messages and names of files."""
+    if plan.backend == "mpi":
+        return ["mpirun"]
+    width = len(str(len(plan.ranks) - 1))
+    return [f"rank-{rank.rank:0{width}}" for rank in plan.ranks]
+
+
+def _open_logs(options: Options, names: list[str]) -> LogFiles | None:
     if options.log_dir is None:
         return None
     try:
-        return LogFiles(Path(options.log_dir), world_size)
+        return LogFiles(Path(options.log_dir), names)
     except OSError as error:
         raise LaunchError(f"no logs can be written: {error}", hint="Check --log-dir.") from error
 
@@ -128,26 +149,53 @@ def _connect(hosts: tuple[str, ...], options: Options) -> Mapping[str, Connectio
     )
 
 
-def _assemble_host(plan: LaunchPlan, post: Post, secret: str, options: Options) -> RunningHost:
-    assert post.answer is not None
-    order = assemble_order(
-        plan, post.part, post.answer, secret=secret, lost_after_s=options.lost_after_s
+def _assemble_hosts(plan: LaunchPlan, posts: Sequence[Post], options: Options) -> list[RunningHost]:
+    secret = os.urandom(32).hex()
+    hosts = []
+    for post in posts:
+        assert post.answer is not None
+        order = assemble_order(
+            plan, post.part, post.answer, secret=secret, lost_after_s=options.lost_after_s
+        )
+        hosts.append(RunningHost(post.part.host, post.link, order))
+    return hosts
+
+
+def _assemble_mpirun(
+    plan: LaunchPlan, posts: Sequence[Post], mpi_args: tuple[str, ...], options: Options
+) -> list[RunningHost]:
+    """mpirun on the first host; the other agents have done their work."""
+    first, *others = posts
+    for post in others:
+        post.link.close()
+    assert first.answer is not None
+    if first.answer["mpirun"] is None:
+        raise LaunchError(f"there is no mpirun on {first.part.host}")
+    order = assemble_mpirun_order(
+        plan,
+        first.answer,
+        mpi_args,
+        is_tagged=options.tag_output,
+        lost_after_s=options.lost_after_s,
     )
-    if options.verbose:
-        for spec in order["ranks"]:
-            words = shlex.join(spec["argv"])
-            say(f"rank {spec['rank']} on {post.part.host} in {order['cwd']}: {words}")
-    return RunningHost(post.part.host, post.link, order)
+    return [RunningHost(first.part.host, first.link, order)]
 
 
-def _plan_tags(options: Options, plan: LaunchPlan) -> dict[int, dict[int, bytes]]:
-    if not options.tag_output:
-        return {1: {}, 2: {}}
-    size = len(plan.ranks)
+def _tell_commands(hosts: Sequence[RunningHost], names: Sequence[str]) -> None:
+    for host in hosts:
+        for spec in host.order["ranks"]:
+            words = [word if isinstance(word, str) else word["file"] for word in spec["argv"]]
+            name = names[spec["rank"]].replace("-", " ")
+            say(f"{name} on {host.name} in {host.order['cwd']}: {shlex.join(words)}")
+
+
+def _plan_tags(world_size: int) -> dict[int, dict[int, bytes]]:
     return {
         fd: {
-            rank: tag_of(rank, size, is_coloured=os.isatty(fd) and "NO_COLOR" not in os.environ)
-            for rank in range(size)
+            rank: tag_of(
+                rank, world_size, is_coloured=os.isatty(fd) and "NO_COLOR" not in os.environ
+            )
+            for rank in range(world_size)
         }
         for fd in (1, 2)
     }

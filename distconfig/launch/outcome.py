@@ -127,11 +127,14 @@ def report_failure(end: RankEnd, others: int) -> RankFailed:
 def render_failure(error: RankFailed) -> str:
     """The closing report on a job that failed, for a person.
 
+    Where the error names no rank, it is mpirun that failed, which has its own words on ranks.
+
     Example:
         >>> print(render_failure(RankFailed("exited with code 7", rank=2, host="studio3")))
         rank 2 on studio3 exited with code 7
     """
-    text = f"rank {error.rank} on {error.host} {escape_controls(error.what)}"
+    who = f"rank {error.rank}" if error.rank >= 0 else "mpirun"
+    text = f"{who} on {error.host} {escape_controls(error.what)}"
     if not error.last_lines:
         return text
     lines = "\n    ".join(error.last_lines.splitlines())

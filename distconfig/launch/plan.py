@@ -224,7 +224,8 @@ def _plan_rank(
     env.update(backend.env)
     if backend.env_of_rank:
         env.update(backend.env_of_rank[rank])
-    env.update(MLX_RANK=str(rank), MLX_WORLD_SIZE=str(len(hostfile.hosts)))
+    if find_backend(options, hostfile) != "mpi":  # mpirun tells its ranks who they are
+        env.update(MLX_RANK=str(rank), MLX_WORLD_SIZE=str(len(hostfile.hosts)))
     right = (rank + 1) % len(hostfile.hosts)
     is_elsewhere = hostfile.hosts[right].ssh != entry.ssh
     return RankPlan(

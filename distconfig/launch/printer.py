@@ -11,6 +11,7 @@ import os
 import select
 import threading
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -96,18 +97,20 @@ class LogFiles:
     A disk that takes no more does not end the job: ``problem`` then says why the
     files are not complete.
 
+    Args:
+        names: Of the ranks, to name their files by.
+
     Raises:
         OSError: They can not be made.
     """
 
-    def __init__(self, folder: Path, world_size: int) -> None:
+    def __init__(self, folder: Path, names: Sequence[str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        width = len(str(world_size - 1))
         self.problem = ""
         self._files = {
-            (rank, fd): (folder / f"rank-{rank:0{width}}.{name}").open("wb", buffering=0)
-            for rank in range(world_size)
-            for fd, name in ((1, "stdout"), (2, "stderr"))
+            (rank, fd): (folder / f"{name}.{stream}").open("wb", buffering=0)
+            for rank, name in enumerate(names)
+            for fd, stream in ((1, "stdout"), (2, "stderr"))
         }
 
     def write(self, source: Source, data: bytes) -> None:
