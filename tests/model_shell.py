@@ -76,9 +76,9 @@ class ModelShell:
     def _kind(self, script: str) -> str:
         if "set_up() {" in script:
             return "apply"
-        if "armed()" in script:
-            return "undo" if f"run 0 {_SUDO}" in script else "commit"
-        return "check"
+        if "say sudo all" in script:
+            return "check"
+        return "undo" if f"run 0 {_SUDO}" in script else "commit"
 
     def _lost(self) -> ProbeError:
         return Unreachable("the connection ended", host=self.host)
@@ -123,7 +123,9 @@ class ModelShell:
         self.dead_man.clear()
         for line in script.splitlines():
             if found := _UNDO.fullmatch(line):
-                yield f"@ step {found['index']} {self.mac.run(shlex.split(found['command']))}"
+                is_failing = int(found["index"]) == self.failing_step
+                code = 1 if is_failing else self.mac.run(shlex.split(found["command"]))
+                yield f"@ step {found['index']} {code}"
 
     def _leads(self, peer: str, name: str) -> bool:
         return self.mac.way_to(IPv4Address(peer)) == name

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from pathlib import Path
 
 from distconfig.addressing import plan_addresses
+from distconfig.apply import apply_setup
 from distconfig.journal import Journal
 from distconfig.recording import OperatorNetwork
 from distconfig.setup_script import plan_setup
+from distconfig.teardown import TeardownResult, apply_teardown
 from distconfig.teardown_plan import TeardownScript, UndoStep, plan_teardown
 from distconfig.topology import CableEnd, Stranger
 from tests.model_mac import ModelInterface, ModelLab, ModelMac, domain_of
+from tests.model_shell import ModelShell
 
 OPERATOR = OperatorNetwork((), ())
 
@@ -226,3 +230,108 @@ def test_an_old_route_comes_back_only_where_the_setup_changed_it() -> None:
     assert restore in commands(plan_teardown(lab.topology(), journals)["a"])
     lab.macs["a"].static_routes[peer] = (None, "en3")
     assert restore not in commands(plan_teardown(lab.topology(), journals)["a"])
+
+
+# Running it
+
+
+def set_up_for_real(lab: ModelLab, folder: Path) -> dict[str, object]:
+    """Set the lab up with journals; the states before."""
+    before: dict[str, object] = {host: mac.state() for host, mac in lab.macs.items()}
+    topology = lab.topology()
+    scripts = plan_setup(topology, None, plan_addresses(topology, OPERATOR))
+    apply_setup({host: ModelShell(lab, host) for host in lab.macs}, scripts, journals=folder)
+    return before
+
+
+def shells_of(lab: ModelLab) -> dict[str, ModelShell]:
+    return {host: ModelShell(lab, host) for host in lab.macs}
+
+
+def states(lab: ModelLab) -> dict[str, object]:
+    return {host: mac.state() for host, mac in lab.macs.items()}
+
+
+UNDO_OF_A = (
+    ("/sbin/ifconfig", "en2", "inet", "10.231.0.1", "-alias"),
+    ("/sbin/ifconfig", "bridge0", "up"),
+    ("/sbin/ifconfig", "bridge0", "addm", "en2"),
+)
+
+
+def test_a_teardown_restores_the_hosts_and_ends_the_journals(tmp_path: Path) -> None:
+    lab = pair()
+    before = set_up_for_real(lab, tmp_path)
+    shown = apply_teardown(shells_of(lab), lab.topology(), journals=tmp_path, dry_run=True)
+    assert shown["a"] == TeardownResult("a", UNDO_OF_A, is_settled=False)
+    assert states(lab) != before
+    done = apply_teardown(shells_of(lab), lab.topology(), journals=tmp_path)
+    assert done["a"] == TeardownResult("a", UNDO_OF_A)
+    assert states(lab) == before
+    assert list(tmp_path.iterdir()) == []
+    again = apply_teardown(shells_of(lab), lab.topology(), journals=tmp_path)
+    assert again["a"].commands == ()
+    assert states(lab) == before
+
+
+def test_a_host_without_the_right_is_left_to_the_person(tmp_path: Path) -> None:
+    lab = pair()
+    before = set_up_for_real(lab, tmp_path)
+    configured = states(lab)
+    shells = shells_of(lab)
+    shells["a"].may = frozenset(UNDO_OF_A[:2])
+    results = apply_teardown(shells, lab.topology(), journals=tmp_path)
+    assert results["a"].commands == UNDO_OF_A
+    assert "sudo /sbin/ifconfig bridge0 addm en2" in results["a"].pending
+    assert not results["a"].is_settled
+    assert states(lab) == {"a": configured["a"], "b": before["b"]}
+    assert [path.stem for path in tmp_path.iterdir()] == [str(lab.macs["a"].hardware_uuid)]
+
+
+def test_a_command_that_fails_stays_in_the_journal(tmp_path: Path) -> None:
+    lab = pair()
+    before = set_up_for_real(lab, tmp_path)
+    shells = shells_of(lab)
+    shells["a"].failing_step = 2
+    results = apply_teardown(shells, lab.topology(), journals=tmp_path)
+    assert results["a"].left == ("sudo /sbin/ifconfig bridge0 addm en2 failed: ",)
+    assert (results["a"].is_settled, results["b"].is_settled) == (False, True)
+    again = apply_teardown(shells_of(lab), lab.topology(), journals=tmp_path)
+    assert again["a"] == TeardownResult("a", UNDO_OF_A[2:])
+    assert states(lab) == before
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_host_that_is_lost_is_said_and_its_journal_kept(tmp_path: Path) -> None:
+    lab = pair()
+    set_up_for_real(lab, tmp_path)
+    for lost_in in ("check", "undo"):
+        shells = shells_of(lab)
+        shells["a"].lost_in = lost_in
+        result = apply_teardown(shells, lab.topology(), journals=tmp_path)["a"]
+        assert "the connection ended" in " ".join((result.pending, *result.left))
+        assert not result.is_settled
+    assert [path.stem for path in tmp_path.iterdir()] == [str(lab.macs["a"].hardware_uuid)]
+
+
+def test_what_others_changed_meanwhile_is_said(tmp_path: Path) -> None:
+    lab = pair()
+    set_up_for_real(lab, tmp_path)
+    lab.macs["a"].interfaces["bridge0"].mtu = 9000
+    result = apply_teardown(shells_of(lab), lab.topology(), journals=tmp_path)["a"]
+    assert result.left == ("not as before: bridge0 has mtu 9000 instead of 1500",)
+    assert result.is_settled
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_dead_man_of_a_killed_setup_may_be_faster(tmp_path: Path) -> None:
+    """The teardown was planned before it fired; its commands then fail and nothing is left."""
+    lab = pair()
+    before = set_up_for_real(lab, tmp_path)
+    topology = lab.topology()
+    assert [lab.macs["a"].run(argv) for argv in UNDO_OF_A] == [0, 0, 0]
+    result = apply_teardown(shells_of(lab), topology, journals=tmp_path)["a"]
+    assert result.left == ()
+    assert result.is_settled
+    assert states(lab) == before
+    assert list(tmp_path.iterdir()) == []
