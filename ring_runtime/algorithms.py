@@ -14,9 +14,7 @@ from ring_runtime.connection import Connection
 from ring_runtime.group import Group
 from ring_runtime.pipeline import broadcast_chain, move_message, run_ring
 from ring_runtime.reduction import Reduction, find_reduction
-from ring_runtime.relay import relay, relay_scratch
 from ring_runtime.strand import Plan, pool_rows
-from ring_runtime.wire import HEADER_NBYTES
 
 __all__ = ["broadcast_array", "gather_arrays", "move_array", "reduce_arrays"]
 
@@ -46,30 +44,16 @@ def reduce_arrays(group: Group, operation: str, array: Array, name: str, result:
     reduction = find_reduction(operation, array.dtype)
     flat = result.reshape(-1)
     with group.ring:
-        header = group.next_header(operation, name, array.shape, 0, array.nbytes)
         if not _is_small(group, array):
+            header = group.next_header(operation, array, name)
             _reduce_large(group, header, array, flat, reduction)
             return
-        parts = _contributions(group, header, array)
+        lends = group.size() == 2 or not np.may_share_memory(result, array)
+        parts = group.relay(operation, array, name).run(array, lends=lends)
         if flat.size != array.size:
             start = group.rank() * flat.size
             parts = [part[start : start + flat.size] for part in parts]
         reduction.fold_all(parts, flat)
-
-
-def _contributions(group: Group, header: bytearray, array: Array) -> list[Array]:
-    """The flat arrays of all ranks, in rank order."""
-    size, nbytes = group.size(), array.nbytes
-    block = max(nbytes, 1)
-    scratch = group.ring.scratch(relay_scratch(size, block))
-    own = scratch[HEADER_NBYTES : HEADER_NBYTES + nbytes].view(array.dtype)
-    np.copyto(own.reshape(array.shape), array)
-    parts = relay(group.ring, group.routes, size, header, block, scratch.data)
-    by_rank = [own] * size
-    for distance, part in enumerate(parts):
-        rank = group.order[group.position - distance]
-        by_rank[rank] = np.frombuffer(part, np.uint8, nbytes).view(array.dtype)
-    return by_rank
 
 
 def _plan(
@@ -112,11 +96,12 @@ def gather_arrays(group: Group, array: Array, name: str, rows: Array) -> None:
         np.copyto(own.reshape(array.shape), array)
         return
     with group.ring:
-        header = group.next_header("all_gather", name, array.shape, 0, array.nbytes)
         if _is_small(group, array):
-            for row, part in zip(rows, _contributions(group, header, array), strict=True):
-                np.copyto(row, part)
+            parts = group.relay("all_gather", array, name).run(array)
+            for row, part in zip(rows, parts, strict=True):
+                row[...] = part
             return
+        header = group.next_header("all_gather", array, name)
         np.copyto(own.reshape(array.shape), array)
         flat = rows.reshape(-1)
         reduction = find_reduction("all_sum", array.dtype)
@@ -134,11 +119,11 @@ def broadcast_array(group: Group, array: Array, name: str, root: int, result: Ar
     if size == 1:
         return
     with group.ring:
-        header = group.next_header("broadcast", name, array.shape, root, array.nbytes)
         if _is_small(group, array):
-            parts = _contributions(group, header, array)
-            np.copyto(result.reshape(-1), parts[root])
+            parts = group.relay("broadcast", array, name, root=root).run(array)
+            result.reshape(-1)[...] = parts[root]
             return
+        header = group.next_header("broadcast", array, name, root=root)
         group.agree(header)
         distance = (group.position - group.order.index(root)) % size
         data = as_bytes(result.reshape(-1))
@@ -158,5 +143,5 @@ def move_array(
     used = connections[:1] if array.nbytes <= STRIPE_NBYTES else connections
     data = as_bytes(array.reshape(-1))
     with group.ring:
-        header = group.message_header(peer, name, array.shape, array.nbytes, sends=sends)
+        header = group.message_header(peer, array, name, sends=sends)
         move_message(group.ring, used, header, data, sends=sends, chunk=CHUNK_NBYTES)

@@ -68,13 +68,21 @@ class Outflow:
         remaining: How many bytes will be fed in all.
     """
 
-    __slots__ = ("completed", "connection", "queue", "remaining", "view")
+    __slots__ = ("completed", "connection", "head", "queue", "remaining", "view")
 
     def __init__(self, connection: Connection, remaining: int) -> None:
         self.connection = connection
         self.remaining = remaining
         self.queue: deque[memoryview] = deque()
+        self.head: bytearray | memoryview | None = None
         self.view: memoryview | None = None
+        self.completed = 0
+
+    def restart(self, head: bytearray | memoryview, view: memoryview, remaining: int) -> None:
+        """Begin again after everything was sent: first these two, with one call if possible."""
+        self.head = head
+        self.view = view
+        self.remaining = remaining
         self.completed = 0
 
     def feed(self, view: memoryview) -> None:
@@ -89,11 +97,21 @@ class Outflow:
         view = self.view
         if view is None:
             return False
+        head = self.head
         try:
-            sent = self.connection.sock.send(view)
+            if head is None:
+                sent = self.connection.sock.send(view)
+            else:
+                sent = self.connection.sock.sendmsg((head, view))
         except BlockingIOError:
             return False
         self.remaining -= sent
+        if head is not None:
+            if sent < len(head):
+                self.head = memoryview(head)[sent:]
+                return True
+            sent -= len(head)
+            self.head = None
         if sent == len(view):
             self.completed += 1
             self.view = self.queue.popleft() if self.queue else None
@@ -129,6 +147,11 @@ class Inflow:
         self.remaining = remaining
         self.sink = sink
         self.view: memoryview | None = None
+        self.started = False
+
+    def restart(self, remaining: int) -> None:
+        """Begin again, after everything was received."""
+        self.remaining = remaining
         self.started = False
 
     def pull(self) -> bool:

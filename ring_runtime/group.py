@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import struct
 import zlib
 from types import TracebackType
+from typing import Any
 
+import numpy as np
+
+from ring_runtime.arrays import Array
 from ring_runtime.errors import GroupClosed, RingError, UsageError
-from ring_runtime.relay import Route, relay, relay_scratch
+from ring_runtime.relay import Relay, Route, relay_nbytes
 from ring_runtime.ring import Ring
-from ring_runtime.wire import HEADER_NBYTES, encode_header, set_sequence
+from ring_runtime.wire import encode_header, set_sequence
 
 __all__ = ["Group", "check_choice", "make_world"]
 
-_COLOR_KEY = struct.Struct("!qq")
-_CACHED_HEADERS = 256
+_KEPT_NBYTES = 4 * 1024**2
+_KEPT_RELAYS = 256
+_NOTHING: Array = np.zeros((), np.uint8)
 
 
 class Group:
@@ -43,7 +49,8 @@ class Group:
         self.identity = identity
         self._sequence = 0
         self._messages: dict[tuple[int, bool], int] = {}
-        self._headers: dict[tuple[object, ...], bytearray] = {}
+        self._relays: dict[tuple[object, ...], Relay] = {}
+        self._kept_nbytes = 0
         self._is_closed = False
 
     def rank(self) -> int:
@@ -87,7 +94,7 @@ class Group:
         self.check_open()
         if self.size() > 1:
             with self.ring:
-                self.agree(self.next_header("barrier", "uint8", (), 0, 0))
+                self.relay("barrier", _NOTHING, "uint8", nbytes=0).run(_NOTHING)
 
     def check_open(self) -> None:
         """Refuse to go on with a closed or broken group, before anything else is looked at.
@@ -106,38 +113,69 @@ class Group:
 
     def agree(self, header: bytearray) -> None:
         """Return once every rank has begun the collective of this header; needs a turn."""
-        scratch = self.ring.scratch(relay_scratch(self.size(), 1)).data
-        relay(self.ring, self.routes, self.size(), header, 1, scratch)
+        self._make_relay(header, np.dtype(np.uint8), ()).run(_NOTHING)
 
-    def next_header(
-        self, operation: str, dtype: str, shape: tuple[int, ...], root: int, nbytes: int
-    ) -> bytearray:
-        """The header of the next collective of this group."""
-        header = self._header(operation, dtype, shape, root, nbytes)
+    def relay(
+        self, operation: str, array: Array, name: str, *, root: int = 0, nbytes: int | None = None
+    ) -> Relay:
+        """The next collective of this group, as a relay of arrays like this one; needs a turn.
+
+        Args:
+            array: Of the shape and dtype of every contribution.
+            name: Of its dtype.
+            nbytes: What the header says; default: what the array has.
+        """
+        key = operation, name, array.shape, root
+        relay = self._relays.get(key)
+        if relay is None:
+            size = array.nbytes if nbytes is None else nbytes
+            header = encode_header(self.identity, 0, operation, name, array.shape, root, size)
+            relay = self._make_relay(header, array.dtype, array.shape, key)
+        self._stamp(relay.header)
+        return relay
+
+    def _make_relay(
+        self,
+        header: bytearray,
+        dtype: np.dtype[Any],
+        shape: tuple[int, ...],
+        key: tuple[object, ...] | None = None,
+    ) -> Relay:
+        """A relay; a small one with a key is kept, together with the memory it needs."""
+        nbytes = relay_nbytes(self.size(), math.prod(shape) * dtype.itemsize)
+        is_kept = key is not None and nbytes <= _KEPT_NBYTES // 8
+        memory = np.zeros(nbytes, np.uint8) if is_kept else self.ring.scratch(nbytes)
+        relay = Relay(
+            self.ring, self.routes, self.order, self.position, header, dtype, shape, memory
+        )
+        if key is not None and is_kept:
+            self._kept_nbytes += nbytes
+            if self._kept_nbytes > _KEPT_NBYTES or len(self._relays) >= _KEPT_RELAYS:
+                self._relays.clear()
+                self._kept_nbytes = nbytes
+            self._relays[key] = relay
+        return relay
+
+    def _stamp(self, header: bytearray) -> None:
+        """Give a header the next number, and show it in errors."""
         set_sequence(header, self._sequence)
         self._sequence += 1
+        self.ring.header = header
+
+    def next_header(self, operation: str, array: Array, name: str, *, root: int = 0) -> bytearray:
+        """The header of the next collective of this group; needs a turn."""
+        header = encode_header(self.identity, 0, operation, name, array.shape, root, array.nbytes)
+        self._stamp(header)
         return header
 
-    def message_header(
-        self, peer: int, dtype: str, shape: tuple[int, ...], nbytes: int, *, sends: bool
-    ) -> bytearray:
-        """The header of the next message to or from a neighbour."""
+    def message_header(self, peer: int, array: Array, name: str, *, sends: bool) -> bytearray:
+        """The header of the next message to or from a neighbour; needs a turn."""
         number = self._messages.get((peer, sends), 0)
         self._messages[peer, sends] = number + 1
-        header = self._header("send", dtype, shape, peer if sends else self.rank(), nbytes)
-        set_sequence(header, number)
-        return header
-
-    def _header(
-        self, operation: str, dtype: str, shape: tuple[int, ...], root: int, nbytes: int
-    ) -> bytearray:
-        key = operation, dtype, shape, root
-        header = self._headers.get(key)
-        if header is None:
-            if len(self._headers) >= _CACHED_HEADERS:
-                self._headers.clear()
-            header = encode_header(self.identity, 0, operation, dtype, shape, root, nbytes)
-            self._headers[key] = header
+        destination = peer if sends else self.rank()
+        header = encode_header(
+            self.identity, number, "send", name, array.shape, destination, array.nbytes
+        )
         self.ring.header = header
         return header
 
@@ -167,17 +205,10 @@ class Group:
         """What each rank asked for, by rank."""
         if self.size() == 1:
             return [(color, key)]
-        nbytes = _COLOR_KEY.size
         with self.ring:
-            header = self.next_header("split", "uint8", (nbytes,), 0, nbytes)
-            scratch = self.ring.scratch(relay_scratch(self.size(), nbytes)).data
-            _COLOR_KEY.pack_into(scratch, HEADER_NBYTES, color, key)
-            parts = relay(self.ring, self.routes, self.size(), header, nbytes, scratch)
-            choices = [(0, 0)] * self.size()
-            for distance, part in enumerate(parts):
-                rank = self.order[self.position - distance]
-                choices[rank] = _COLOR_KEY.unpack(part)
-            return choices
+            choice = np.array([color, key])
+            choices = self.relay("split", choice, "int64").run(choice)
+            return [(int(color), int(key)) for color, key in choices]
 
     def _check_possible(self, members: list[int]) -> None:
         size = self.size()

@@ -64,20 +64,18 @@ class Reduction:
     Args:
         combine: The numpy function of two arrays with ``out=``.
         dtype: Of the arrays.
-        partial: Of what travels once two contributions are combined.
+
+    Attributes:
+        partial: The dtype of what travels once two contributions are combined.
+        widens: Whether that is another one.
     """
 
     def __init__(self, combine: Combine, dtype: np.dtype[Any]) -> None:
         self.combine = combine
         self.dtype = dtype
-        widens = dtype in _HALVES and combine is np.add
-        self.partial: np.dtype[Any] = np.dtype(np.float32) if widens else dtype
+        self.widens = dtype in _HALVES and combine is np.add
+        self.partial: np.dtype[Any] = np.dtype(np.float32) if self.widens else dtype
         self._quiet = dtype.kind not in "biu"
-
-    @property
-    def widens(self) -> bool:
-        """Whether partial results have another dtype than the arrays."""
-        return self.partial is not self.dtype and self.partial != self.dtype
 
     def fold(self, received: Array, own: Array, out: Array) -> None:
         """Write the combination of two equally long flat arrays to ``out``.

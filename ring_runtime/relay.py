@@ -8,16 +8,23 @@ all ranks compute the same bits.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ring_runtime.arrays import Array, as_bytes
 from ring_runtime.connection import Connection, Inflow, Outflow, exchange
 from ring_runtime.ring import Ring
 from ring_runtime.schedule import relay_hops
 from ring_runtime.wire import HEADER_NBYTES
 
-__all__ = ["Route", "relay", "relay_scratch"]
+__all__ = ["Relay", "Route", "relay_nbytes"]
 
 _ALIGNMENT = 64
+_WORTH_LENDING_NBYTES = 8192
 
 
 @dataclass(frozen=True)
@@ -43,23 +50,28 @@ class _Passing:
         onward: Outflow,
         header: bytearray,
         buffer: memoryview,
-        nbytes: int,
         hops: int,
     ) -> None:
         self.ring = ring
         self.connection = connection
         self.onward = onward
         self.header = header
-        self.buffer = buffer
-        self.nbytes = nbytes
-        self.hops = hops
+        self.head = buffer[:HEADER_NBYTES]
+        nbytes = (len(buffer) - HEADER_NBYTES) // hops
+        starts = range(HEADER_NBYTES, len(buffer), nbytes)
+        self.blocks = [buffer[start : start + nbytes] for start in starts]
+        self.rooms = [buffer[: HEADER_NBYTES + nbytes], *self.blocks[1:]]
+        self.count = 0
+        self.seen = 0
+
+    def restart(self) -> None:
+        """Begin again."""
         self.count = 0
         self.seen = 0
 
     def incoming(self) -> memoryview:
         """Room for the next contribution, the first one with the header before it."""
-        start = HEADER_NBYTES + self.count * self.nbytes
-        return self.buffer[start if self.count else 0 : start + self.nbytes]
+        return self.rooms[self.count]
 
     def underway(self, received: int) -> None:
         """Check the header as soon as it is there: the rest of a wrong call may never come."""
@@ -68,75 +80,109 @@ class _Passing:
             self._check()
 
     def _check(self) -> None:
-        if self.header != self.buffer[:HEADER_NBYTES]:
-            theirs = bytes(self.buffer[:HEADER_NBYTES])
-            raise self.ring.mismatch(self.connection, bytes(self.header), theirs)
+        if self.header != self.head:
+            raise self.ring.mismatch(self.connection, bytes(self.header), bytes(self.head))
 
     def arrived(self) -> None:
         """Pass the contribution on, unless it has come half way around."""
         if not self.count:
             self._check()
         self.count += 1
-        if self.count < self.hops:
-            end = HEADER_NBYTES + self.count * self.nbytes
-            self.onward.feed(self.buffer[end - self.nbytes : end])
+        if self.count < len(self.blocks):
+            self.onward.feed(self.blocks[self.count - 1])
 
 
 def _aligned(nbytes: int) -> int:
     return -(-nbytes // _ALIGNMENT) * _ALIGNMENT
 
 
-def relay_scratch(size: int, nbytes: int) -> int:
-    """How many bytes of scratch memory a relay of contributions of ``nbytes`` needs."""
-    ahead, back = relay_hops(size)
-    return sum(_aligned(HEADER_NBYTES + count * nbytes) for count in (1, ahead, back))
+def relay_nbytes(size: int, nbytes: int) -> int:
+    """How much memory a relay of contributions of ``nbytes`` needs."""
+    block = max(nbytes, 1)
+    return sum(_aligned(HEADER_NBYTES + count * block) for count in (1, *relay_hops(size)))
 
 
-def relay(
-    ring: Ring,
-    routes: tuple[Route, ...],
-    size: int,
-    header: bytearray,
-    nbytes: int,
-    scratch: memoryview,
-) -> list[memoryview]:
-    """Everybody's contribution, in order of distance to the left, ours first.
-
-    When it returns, every rank of the group has begun the same call.
+class Relay:
+    """A small collective, set up once to be run any number of times.
 
     Args:
         routes: To the right and, with more than two ranks, to the left.
-        nbytes: Of every contribution, at least 1.
-        scratch: `relay_scratch` bytes; our contribution stands at `HEADER_NBYTES`.
-
-    Raises:
-        PeerError: The ring is broken.
-
-    Cost:
-        ``size // 2`` hops; ``(size - 1) * nbytes`` sent per rank, over two directions.
+        order: The rank at each position, to the right.
+        position: Ours.
+        header: Of the next run.
+        dtype: Of every contribution.
+        shape: Of every contribution.
+        memory: `relay_nbytes` bytes, used by nobody else during a run.
     """
-    scratch[:HEADER_NBYTES] = header
-    own = scratch[: HEADER_NBYTES + nbytes]
-    at = _aligned(HEADER_NBYTES + nbytes)
-    outs, ins, buffers = [], [], []
-    for route, hops in zip(routes, relay_hops(size), strict=False):
-        length = HEADER_NBYTES + hops * nbytes
-        buffer = scratch[at : at + length]
-        at += _aligned(length)
-        out = Outflow(route.outs[0], length)
-        out.feed(own)
-        passing = _Passing(ring, route.ins[0], out, header, buffer, nbytes, hops)
-        outs.append(out)
-        ins.append(Inflow(route.ins[0], length, passing))
-        buffers.append((buffer, hops))
-    exchange(outs, ins, ring)
-    contributions = [own[HEADER_NBYTES:]]
-    (buffer, hops), *others = buffers
-    for hop in range(hops):
-        start = HEADER_NBYTES + hop * nbytes
-        contributions.append(buffer[start : start + nbytes])
-    for buffer, hops in others:
-        for hop in range(hops - 1, -1, -1):
-            start = HEADER_NBYTES + hop * nbytes
-            contributions.append(buffer[start : start + nbytes])
-    return contributions
+
+    def __init__(
+        self,
+        ring: Ring,
+        routes: tuple[Route, ...],
+        order: Sequence[int],
+        position: int,
+        header: bytearray,
+        dtype: np.dtype[Any],
+        shape: tuple[int, ...],
+        memory: NDArray[np.uint8],
+    ) -> None:
+        self.ring = ring
+        self.header = header
+        size, count = len(order), int(np.prod(shape, dtype=np.int64))
+        block = max(count * dtype.itemsize, 1)
+        self._rank = order[position]
+        self._block = memory[:block].data
+        self._outs: list[Outflow] = []
+        self._ins: list[Inflow] = []
+        self._passings: list[_Passing] = []
+
+        def flat(view: memoryview) -> Array:
+            array: Array = np.frombuffer(view, np.uint8, count * dtype.itemsize).view(dtype)
+            return array
+
+        self._own = flat(self._block)
+        self._own_shaped = self._own.reshape(shape)
+        self._parts: list[Array] = [self._own] * size
+        at = _aligned(block)
+        for route, hops, towards in zip(routes, relay_hops(size), (-1, 1), strict=False):
+            buffer = memory[at : at + HEADER_NBYTES + hops * block].data
+            at += _aligned(len(buffer))
+            out = Outflow(route.outs[0], len(buffer))
+            passing = _Passing(ring, route.ins[0], out, header, buffer, hops)
+            self._outs.append(out)
+            self._ins.append(Inflow(route.ins[0], len(buffer), passing))
+            self._passings.append(passing)
+            for hop, view in enumerate(passing.blocks):
+                self._parts[order[(position + towards * (hop + 1)) % size]] = flat(view)
+        self._lengths = [out.remaining for out in self._outs]
+
+    def run(self, array: Array, *, lends: bool = True) -> list[Array]:
+        """Everybody's contribution, flat, in rank order; good until the next run.
+
+        Every rank of the group has begun the same call when it returns.
+
+        Args:
+            array: Ours.
+            lends: Whether it stays as it is until the result is no longer needed.
+
+        Raises:
+            PeerError: The ring is broken.
+
+        Cost:
+            ``size // 2`` hops; ``(size - 1) * nbytes`` sent per rank, over two directions.
+        """
+        if lends and array.nbytes >= _WORTH_LENDING_NBYTES and array.flags.c_contiguous:
+            flat = array.reshape(-1)
+            block = as_bytes(flat)
+        else:
+            flat, block = self._own, self._block
+            self._own_shaped[...] = array
+        self._parts[self._rank] = flat
+        for out, inflow, passing, length in zip(
+            self._outs, self._ins, self._passings, self._lengths, strict=True
+        ):
+            out.restart(self.header, block, length)
+            inflow.restart(length)
+            passing.restart()
+        exchange(self._outs, self._ins, self.ring)
+        return self._parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,10 +74,16 @@ class Tampered:
         self._is_first = True
 
     def send(self, data: memoryview) -> int:
+        return self.sendmsg((data,))
+
+    def sendmsg(self, pieces: Sequence[bytearray | memoryview]) -> int:
         if not self._is_first:
-            return self._sock.send(data)
+            return self._sock.sendmsg(pieces)
         self._is_first = False
-        self._sock.sendall(self._change(bytes(data)))
+        data = b"".join(pieces)
+        self._sock.setblocking(True)
+        self._sock.sendall(self._change(data))
+        self._sock.setblocking(False)
         return len(data)
 
     def __getattr__(self, name: str) -> Any:
