@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from distconfig.addressed import AddressedCable, AddressedEnd, find_addressed_cables
-from distconfig.intended import IntendedCable
+from distconfig.intended import IntendedCable, IntendedEnd
 from distconfig.report import InterfaceState
+from distconfig.status import find_present_end
 from distconfig.topology import CableEnd, Topology
 
 __all__ = ["find_faults_at_ends", "find_tested_cables", "mtus_of"]
@@ -27,12 +28,15 @@ def find_tested_cables(
             (end.host, end.port) in ends for end in cable.ends if end.port
         )
         if not is_known:
-            a, b = (
-                AddressedEnd(CableEnd(end.host, end.port, end.interface), end.address)
-                for end in cable.ends
-            )
+            a, b = (AddressedEnd(_place(end, topology), end.address) for end in cable.ends)
             found.append(AddressedCable(a, b))
     return tuple(found)
+
+
+def _place(end: IntendedEnd, topology: Topology) -> CableEnd:
+    """Where an end is now, or was."""
+    present = find_present_end(end, topology) if end.host in topology.reports else None
+    return present or CableEnd(end.host, end.port, end.interface)
 
 
 def mtus_of(cable: AddressedCable, topology: Topology) -> tuple[int | None, ...]:

@@ -1,0 +1,186 @@
+"""Cables under test on simulated Macs: slow, cut, led astray, without a Python, for long."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.netns.setups import auto_setup, state_of, wait_until
+from tests.simulated_macs import SimulatedMacs, ring_of, simulated
+
+HOSTS = "studio1,studio2,studio3,studio4"
+
+
+@pytest.fixture
+def macs(tmp_path: Path) -> Iterator[SimulatedMacs]:
+    """A ring of four that was set up, its cables slower than this machine is."""
+    with simulated(ring_of(4), tmp_path) as lab:
+        assert auto_setup(lab, "-o", "h.json").returncode == 0
+        for mac in lab:
+            mac.shape("en3", "500mbit")
+        yield lab
+
+
+def verify(macs: SimulatedMacs, *words: str) -> dict[str, dict[str, Any]]:
+    """The cables by their first and second end, as ``verify --json`` tells them."""
+    done = macs.run_cli(["verify", "--json", *(words or ("--hosts", HOSTS))])
+    cables = {
+        " ".join(f"{end['host']}:{end['interface']}" for end in cable["ends"]): cable
+        for cable in json.loads(done.stdout)["cables"]
+    }
+    is_good = all(cable["verdict"] == "good" for cable in cables.values())
+    assert done.returncode == (0 if is_good else 8), done.stderr
+    return cables
+
+
+def verdicts(cables: dict[str, dict[str, Any]]) -> dict[str, str]:
+    return {name: cable["verdict"] for name, cable in cables.items()}
+
+
+ONE, TWO, THREE, FOUR = (
+    "studio1:en3 studio2:en2",
+    "studio2:en3 studio3:en2",
+    "studio3:en3 studio4:en2",
+    "studio1:en2 studio4:en3",
+)
+
+
+@pytest.mark.slow
+def test_a_slow_cable_is_named_by_both_ends_and_the_counters_agree(macs: SimulatedMacs) -> None:
+    macs["studio2"].shape("en3", "50mbit")
+    before = {mac.name: mac.counters() for mac in macs}
+    cables = verify(macs)
+    assert verdicts(cables) == {ONE: "good", TWO: "slow", THREE: "good", FOUR: "good"}
+    assert any("studio2 to studio3 carried 0.0" in cause for cause in cables[TWO]["causes"])
+    for cable in cables.values():
+        for end, direction in zip(cable["ends"], cable["directions"], strict=True):
+            assert direction["from"] == end["host"]
+            assert direction["route"] == direction["carried_by"] == end["interface"]
+            assert 0 < direction["rtt_ms"] < 1000
+            sent = macs[end["host"]].counters()[end["interface"]].sent_bytes
+            sent -= before[end["host"]][end["interface"]].sent_bytes
+            assert direction["bytes"] <= sent <= 1.3 * direction["bytes"] + 4_000_000
+    assert 0.02 < cables[TWO]["directions"][0]["gbps"] < 0.06
+
+
+@pytest.mark.slow
+def test_a_cut_cable_is_dead_and_a_route_over_the_lan_is_the_wrong_way(
+    macs: SimulatedMacs,
+) -> None:
+    macs["studio3"].cut("en3")
+    route = ["/usr/bin/sudo", "-n", "/sbin/route", "-n", "add", "-host", "10.231.0.2"]
+    macs["studio1"].run([*route, "-interface", "en0"])
+    cables = verify(macs, "--hostfile", "h.json")
+    assert verdicts(cables) == {ONE: "wrong way", TWO: "good", THREE: "dead", FOUR: "good"}
+    assert cables[ONE]["causes"] == ["studio1 routes 10.231.0.2 through en0, not en3"]
+    assert cables[THREE]["causes"][0] == "neither studio3 nor studio4 sees a cable there"
+    picture = macs.run_cli(["verify", "--hosts", HOSTS, "--seconds", "0.3", "--dot"]).stdout
+    lines = {line.split(" [")[0]: line for line in picture.splitlines() if " -- " in line}
+    assert "wrong way" in lines['"studio1" -- "studio2"']
+    assert "dead" in lines['"studio3" -- "studio4"']
+    assert " Gb/s measured" in lines['"studio2" -- "studio3"']
+
+
+def test_a_cable_that_was_cut_while_its_host_restarted_is_known_from_the_hostfile(
+    macs: SimulatedMacs,
+) -> None:
+    macs["studio3"].cut("en3")
+    macs["studio3"].reboot()
+    (macs.home / ".local/state/distributed_config/cables.json").unlink()
+    done = macs.run_cli(["verify", "--hostfile", "h.json", "--seconds", "0.2", "--json"])
+    dead = [
+        (each["ends"][0]["host"], each["ends"][1]["host"], each["causes"])
+        for each in json.loads(done.stdout)["cables"]
+        if each["verdict"] == "dead"
+    ]
+    assert dead == [
+        ("studio2", "studio3", ["studio3 en2 has not got an address",
+                                "studio3 en2 is in bridge0, which is up"]),
+        ("studio3", "studio4", ["neither studio3 nor studio4 sees a cable there",
+                                "no port of studio3 has the address 10.231.0.13/30",
+                                "studio4 does not answer studio3 at 10.231.0.14",
+                                "studio3 does not answer studio4 at 10.231.0.13"]),
+    ]  # fmt: skip
+
+
+def test_where_there_is_no_python_a_ping_has_to_do(macs: SimulatedMacs) -> None:
+    macs["studio2"].break_command("xcode-select -p")
+    cables = verify(macs, "--hosts", HOSTS, "--seconds", "0.3")
+    assert set(verdicts(cables).values()) == {"good"}
+    reason = "no Python 3.8 or newer on studio2"
+    missing = {name: [d["not_measured_because"] for d in c["directions"]] for name, c in
+               cables.items()}  # fmt: skip
+    assert missing == {
+        ONE: [reason] * 2, TWO: [reason] * 2, THREE: [None] * 2, FOUR: [None] * 2,
+    }  # fmt: skip
+    assert all(each["rtt_ms"] for each in cables[ONE]["directions"])
+
+
+def await_looks(macs: SimulatedMacs) -> None:
+    """Wait until both ends of the second cable were looked at from first to last."""
+    for host in ("studio2", "studio3"):
+        known = looks_at(macs, host)
+        wait_until(lambda host=host, known=known: looks_at(macs, host) >= known + 2)
+
+
+def looks_at(macs: SimulatedMacs, host: str) -> int:
+    return [words for _, words, _ in macs[host].commands()].count("ifconfig -a")
+
+
+@pytest.mark.slow
+def test_a_soak_tells_of_a_link_that_was_lost_and_came_back(macs: SimulatedMacs) -> None:
+    command = [sys.executable, "-m", "distconfig.cli", "verify", "--hosts", HOSTS]
+    command += ["--soak", "0.4", "--json"]
+    with macs.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as soaking:
+        assert soaking.stderr is not None
+        assert soaking.stderr.readline().startswith("loading 4 cables at once for 24 s")
+        begun = time.monotonic()
+        sent = macs["studio2"].counters()["en3"].sent_bytes
+        wait_until(lambda: macs["studio2"].counters()["en3"].sent_bytes > sent + 50_000_000)
+        await_looks(macs)
+        macs["studio2"].cut("en3")
+        await_looks(macs)
+        macs["studio2"].plug("en3", "studio3", "en2")
+        stdout, _ = soaking.communicate(timeout=100)
+        assert time.monotonic() - begun > 20
+        assert soaking.returncode == 8
+    document = json.loads(stdout)
+    events = [event.partition(": ")[2] for event in document["events"]]
+    for end in ("studio2 en3", "studio3 en2"):
+        assert events.index(f"{end} lost its link") < events.index(f"{end} has its link again")
+    broken = {
+        " ".join(end["host"] for end in cable["ends"])
+        for cable in document["cables"]
+        if any("broke" in remark or "less than half" in remark for remark in cable["remarks"])
+    }
+    assert "studio2 studio3" in broken
+
+
+@pytest.mark.slow
+def test_sixteen_hosts_take_less_than_a_minute_and_nothing_is_left_behind(tmp_path: Path) -> None:
+    with simulated(ring_of(16), tmp_path) as macs:
+        assert auto_setup(macs).returncode == 0
+        before = {mac.name: (state_of(mac), files_of(macs, mac.name)) for mac in macs}
+        begun = time.monotonic()
+        done = macs.run_cli(["verify", "--hosts", ",".join(macs.names), "--json"])
+        assert time.monotonic() - begun < 60
+        cables = json.loads(done.stdout)["cables"]
+        assert len(cables) == 16
+        assert all(d["bytes"] > 0 for cable in cables for d in cable["directions"])
+        assert {cable["verdict"] for cable in cables} <= {"good", "slow"}
+        assert {mac.name: (state_of(mac), files_of(macs, mac.name)) for mac in macs} == before
+        assert all(mac.processes() == [] for mac in macs)
+
+
+def files_of(macs: SimulatedMacs, host: str) -> list[str]:
+    """Every file in the places where a program may leave something."""
+    places = ["/tmp", "/var/tmp", "/Users", "/var/root", "/Library", "/run"]
+    done = macs[host].run(["/usr/bin/find", *places], user="root")
+    return sorted(done.stdout.splitlines())
