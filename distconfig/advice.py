@@ -113,8 +113,12 @@ def _improve(spare: SparePorts, ring: RingPlan) -> Iterator[Advice]:
     for purpose, reason, alternatives in aims:
         for aim in alternatives:
             found, is_proved = find_rewiring(spare.wiring(aim), aim.width, ring.size)
-            if found is not None:
-                yield _advice(purpose, reason, spare, aim, found, is_proved)
+            if found is None:
+                continue
+            advice = _advice(purpose, reason, spare, aim, found, is_proved)
+            # A dock whose cable is faster than any direct one could be stays in use.
+            if purpose != "docks" or advice.ring.hops_through_docks < ring.hops_through_docks:
+                yield advice
                 break
 
 

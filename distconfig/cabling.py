@@ -135,11 +135,12 @@ def _refuse_too_few_ports(budgets: Sequence[PortBudget], shape: Shape) -> None:
     if not short:
         return
     free = min(each.free for each in budgets)
-    instead = "a mesh of these hosts needs one port per other host; a ring takes two"
+    ports = "port" if free == 1 else "ports"
     hints = {
         "ring": "Free a port, or leave the host out.",
         "double-ring": "A single ring takes two ports per host.",
-        "mesh": f"With {free} free ports per host a mesh has at most {free + 1} hosts; {instead}.",
+        "mesh": f"With {free} free {ports} per host a mesh has at most {free + 1} hosts; "
+        "a ring takes two ports per host, however many hosts there are.",
     }
     raise TopologyError(
         f"too few Thunderbolt ports for a {shape}: {'; '.join(short)}", hint=hints[shape]
