@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import signal
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.programs import PROGRAMS, Ended, environment, run
 from tests.rank_processes import run_job
 
-DEADLINE_S = 90.0
 PRELUDE = """
 import json, os, sys, time
 import ml_dtypes
@@ -32,62 +25,10 @@ def say(**facts):
 """
 
 
-class Ended:
-    """How a job ended: its return code, what the ranks said, and stderr."""
-
-    def __init__(self, returncode: int, stdout: str, stderr: str) -> None:
-        self.returncode = returncode
-        self.stdout = stdout
-        self.stderr = stderr
-
-    @property
-    def facts(self) -> list[dict[str, Any]]:
-        """What the ranks said, in order of rank."""
-        lines = [json.loads(line) for line in self.stdout.splitlines()]
-        return sorted(lines, key=lambda line: line["rank"])
-
-
-def environment(**changes: str) -> dict[str, str]:
-    """Ours without what would choose a backend, with what mpirun needs as root."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("MLX_", "RING_", "OMPI_", "PMIX_", "PMI_", "PRTE_"))
-    }
-    return {
-        **kept,
-        "PYTHONPATH": str(ROOT),
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        **changes,
-    }
-
-
-def run(argv: list[str], env: dict[str, str], within: float = DEADLINE_S) -> Ended:
-    """Run to the end, or kill the whole session of it and fail."""
-    process = subprocess.Popen(
-        argv,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        stdout, stderr = process.communicate(timeout=within)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    return Ended(process.returncode, stdout, stderr)
-
-
 def mpirun(size: int, script: Path, **changes: str) -> Ended:
     """The job of so many ranks on this machine, however few cores it has."""
-    program = Path(sys.executable).with_name("mpirun")
-    argv = [str(program), "--oversubscribe", "--bind-to", "none", "-n", str(size)]
-    return run([*argv, sys.executable, str(script)], environment(**changes))
+    argv = [str(PROGRAMS / "mpirun"), "--oversubscribe", "--bind-to", "none", "-n", str(size)]
+    return run([*argv, sys.executable, str(script)], env=environment(**changes))
 
 
 def write(folder: Path, body: str) -> Path:
@@ -322,7 +263,7 @@ try:
 except UsageError as error:
     say(rank=0, size=world.size(), text=str(error), total=ring.all_sum(3))
 """
-    ended = run([sys.executable, str(write(tmp_path, body))], environment())
+    ended = run([sys.executable, str(write(tmp_path, body))], env=environment())
     assert ended.returncode == 0, ended.stderr
     (fact,) = ended.facts
     assert (fact["size"], fact["total"]) == (1, 3)
@@ -338,7 +279,7 @@ except UsageError as error:
     say(rank=0, text=str(error))
 """
     ended = run(
-        [sys.executable, str(write(tmp_path, body))], environment(PMI_SIZE="4", PMI_RANK="0")
+        [sys.executable, str(write(tmp_path, body))], env=environment(PMI_SIZE="4", PMI_RANK="0")
     )
     assert ended.returncode == 0, ended.stderr
     (fact,) = ended.facts
@@ -355,7 +296,7 @@ except UsageError as error:
     say(rank=0, text=str(error))
 """
     script = write(tmp_path, body)
-    ended = run([sys.executable, str(script)], environment(OMPI_COMM_WORLD_SIZE="2"))
+    ended = run([sys.executable, str(script)], env=environment(OMPI_COMM_WORLD_SIZE="2"))
     (fact,) = ended.facts
     assert "pip install 'distributed-config[mpi]'" in fact["text"]
 
@@ -383,13 +324,9 @@ sys.stdout.write(json.dumps(facts) + "\\n")
 def test_one_script_gives_the_same_under_three_launchers(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    programs = Path(sys.executable).parent
     over_mpi = mpirun(2, script)
-    over_ours = run([str(programs / "distributed_launch"), "-n", "2", str(script)], environment())
-    over_mlx = run(
-        [str(programs / "mlx.launch"), "-n", "2", sys.executable, str(script)],
-        environment(PATH=f"{programs}{os.pathsep}{os.environ['PATH']}"),
-    )
+    over_ours = run(["distributed_launch", "-n", "2", str(script)])
+    over_mlx = run(["mlx.launch", "-n", "2", sys.executable, str(script)])
     expected = [
         {
             "rank": rank,
