@@ -68,9 +68,8 @@ def main() -> None:
         images, labels = digits()
         guesses = np.array(network(mx.array(images, dtype=mx.float32))).argmax(axis=1)
         right = float((guesses == labels).mean())
-        print(
-            f"world size {world.size()}: loss {losses[0]:.3f} -> {losses[-1]:.3f}, {right:.1%} right"
-        )
+        fall = f"loss {losses[0]:.3f} -> {losses[-1]:.3f}"
+        print(f"world size {world.size()}: {fall}, {right:.1%} right")
         weights = {
             "w1": np.array(network.hidden.weight, np.float64).T,
             "b1": np.array(network.hidden.bias, np.float64),

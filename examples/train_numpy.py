@@ -68,9 +68,8 @@ def main() -> None:
 
         images, labels = digits()
         right = float((forward(weights, images)[1].argmax(axis=1) == labels).mean())
-        print(
-            f"world size {world.size()}: loss {losses[0]:.3f} -> {losses[-1]:.3f}, {right:.1%} right"
-        )
+        fall = f"loss {losses[0]:.3f} -> {losses[-1]:.3f}"
+        print(f"world size {world.size()}: {fall}, {right:.1%} right")
         print(keep_run(options.out, world.size(), losses, weights))
 
 

@@ -62,9 +62,8 @@ def main() -> None:
         images, labels = digits()
         guesses = network(torch.from_numpy(images)).argmax(dim=1).numpy()
         right = float((guesses == labels).mean())
-        print(
-            f"world size {world.size()}: loss {losses[0]:.3f} -> {losses[-1]:.3f}, {right:.1%} right"
-        )
+        fall = f"loss {losses[0]:.3f} -> {losses[-1]:.3f}"
+        print(f"world size {world.size()}: {fall}, {right:.1%} right")
         w1, b1, w2, b2 = (parameter.detach().numpy() for parameter in parameters)
         weights = {"w1": w1.T, "b1": b1, "w2": w2.T, "b2": b2}
         print(keep_run(options.out, world.size(), losses, weights))
