@@ -98,6 +98,9 @@ def _doctor(
     save: Annotated[
         Path | None, typer.Option(help="Keep what the hosts said in this folder.", metavar="DIR")
     ] = None,
+    anonymise: Annotated[
+        bool, typer.Option("--anonymise", help="Replace names and addresses in what --save keeps.")
+    ] = False,
     json: _Json = False,
     accept_new_host_keys: _AcceptNew = False,
     verbose: _Verbose = False,
@@ -110,7 +113,7 @@ def _doctor(
     from distconfig.commands.doctor import DoctorOptions, run_doctor
 
     source = _source(hosts, hostfile, from_, accept_new_host_keys)
-    raise typer.Exit(run_doctor(DoctorOptions(source, save, json, verbose)))
+    raise typer.Exit(run_doctor(DoctorOptions(source, save, anonymise, json, verbose)))
 
 
 def _status(

@@ -9,11 +9,12 @@ from functools import partial
 from ipaddress import IPv4Address
 from pathlib import Path
 
+from distconfig.anonymise import anonymise
 from distconfig.doctor.checks import CHECKS, find_all
 from distconfig.doctor.evidence import Evidence, examine
 from distconfig.doctor.probes import DOCTOR_PROBES, reach_probe
 from distconfig.doctor.report import finding_lines, needs_attention, render_findings
-from distconfig.errors import CommandFailed, ProbeError, VerifyError
+from distconfig.errors import CommandFailed, ProbeError, UsageError, VerifyError
 from distconfig.fan_out import ask_all
 from distconfig.probe import record_hosts
 from distconfig.probes import PROBES
@@ -33,6 +34,7 @@ class DoctorOptions:
 
     source: HostSource
     save: Path | None = None
+    anonymise: bool = False
     json: bool = False
     verbose: bool = False
 
@@ -43,6 +45,8 @@ def run_doctor(options: DoctorOptions) -> int:
     Raises:
         UsageError: No host is named, or the recording can not be read or written.
     """
+    if options.anonymise and options.save is None:
+        raise UsageError("--anonymise without --save", hint="Say where: --save FOLDER.")
     screen = Screen(options.verbose)
     answers = ask_hosts(options.source, screen.note)
     try:
@@ -52,7 +56,8 @@ def run_doctor(options: DoctorOptions) -> int:
     finally:
         answers.close()
     if options.save is not None:
-        save_recording(recording, options.save)
+        kept = anonymise(recording) if options.anonymise else recording
+        save_recording(kept, options.save)
         screen.note(f"saved to {options.save}")
     evidence = examine(recording)
     for host, facts in evidence.facts.items():

@@ -24,7 +24,7 @@ DOCTOR_PROBES: tuple[Probe, ...] = (
     Probe("launch_daemons", ("/bin/ls", _DAEMONS)),
     Probe("network_daemons", ("/usr/bin/grep", "-rlE", _CHANGES_NETWORK, _DAEMONS)),
     Probe("network_location", ("/usr/sbin/networksetup", "-getcurrentlocation")),
-    Probe("internet_sharing", ("/bin/cat", _SHARING)),
+    Probe("internet_sharing", ("/usr/bin/plutil", "-convert", "xml1", "-o", "-", _SHARING)),
     Probe("groups", ("/usr/bin/dscl", ".", "-list", "/Groups")),
     Probe("own_groups", ("/usr/bin/id", "-Gn")),
     Probe("python", remote_command(PYTHONS, REPORT_PROGRAM), ("Darwin", "Linux")),

@@ -23,7 +23,7 @@ USER_ID, STAFF = 501, 20
 
 _COMMANDS = {
     "usr/bin": "uname sw_vers sudo xcode-select ibv_devices ibv_devinfo rdma_ctl launchctl nc ping"
-    " dscl",
+    " dscl plutil",
     "usr/sbin": "sysctl system_profiler networksetup netstat ioreg scutil ipconfig arp ifconfig"
     " route ping",
     "usr/libexec/ApplicationFirewall": "socketfilterfw",

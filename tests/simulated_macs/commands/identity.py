@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import plistlib
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from distconfig.probes import PROBES
@@ -54,9 +56,20 @@ def answer_identity(host: Host, name: str, args: list[str], _caller: Caller) -> 
         return Answer(0, texts[words] + "\n")
     if name == "xcode-select" and args == ["-p"]:
         return _xcode_select(mac.xcode)
+    if name == "plutil" and args[:-1] == ["-convert", "xml1", "-o", "-"]:
+        return _convert(Path(args[-1]))
     if name == "launchctl" and args[:1] == ["list"]:
         return Answer(0, "PID\tStatus\tLabel\n-\t0\tcom.apple.SafariHistoryServiceAgent\n")
     return Answer(64, "", f"{name}: the simulation does not know: {words}\n")
+
+
+def _convert(path: Path) -> Answer:
+    """A property list of this Mac's disk as XML; the helper sees the same disk."""
+    if not path.is_file():
+        return Answer(
+            1, "", f"{path}: file does not exist or is not readable or is not a regular file\n"
+        )
+    return Answer(0, plistlib.dumps(plistlib.loads(path.read_bytes())).decode())
 
 
 def _firewall(has_stealth: bool) -> dict[str, str]:
