@@ -63,9 +63,12 @@ def _load_direction(
 ) -> DirectionResult:
     try:
         sender, receiver = find_loaders(source, target, loaders)
-        load = _send(sender, receiver, source, target, seconds)
     except LoadFailed as error:
         return DirectionResult(source, target, no_load_because=str(error))
+    try:
+        load = _send(sender, receiver, source, target, seconds)
+    except LoadFailed as error:
+        return DirectionResult(source, target, broke_because=str(error))
     return DirectionResult(source, target, load=load)
 
 

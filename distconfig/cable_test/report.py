@@ -75,7 +75,7 @@ def _direction(direction: DirectionResult) -> dict[str, Any]:
         "bytes": load.nbytes if load else None,
         "carried_by": direction.carried_by() or None,
         "arrived_by": direction.arrived_by() or None,
-        "not_measured_because": direction.no_load_because or None,
+        "not_measured_because": direction.no_load_because or direction.broke_because or None,
     }
 
 

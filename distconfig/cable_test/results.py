@@ -47,7 +47,9 @@ class DirectionResult:
 
     Args:
         tried: Route, ping and TCP from the host of the first end; None if it was not asked.
-        load: None if nothing was sent, with the reason.
+        load: None if nothing was sent, or the stream broke.
+        no_load_because: Why nothing was sent, such as that a host has no Python.
+        broke_because: Why the stream broke, or did not come about though both hosts tried.
     """
 
     source: AddressedEnd
@@ -55,6 +57,7 @@ class DirectionResult:
     tried: TryResult | None = None
     load: Load | None = None
     no_load_because: str = ""
+    broke_because: str = ""
 
     def carried_by(self) -> str:
         """The interface that the sending host's counters prove to have carried the stream.

@@ -100,6 +100,12 @@ def _silences(result: CableResult) -> Iterator[str]:
     for each in silent:
         yield f"{each.target.host} does not answer {each.source.host} at {_address(each)}"
     for each in result.directions:
+        if each.broke_because and _is_reached(each):
+            way = f"{each.source.host} to {each.target.host}"
+            yield (
+                f"{way}: {_address(each)} answers, a stream does not come through "
+                f"({each.broke_because}); see firewalls with doctor, and the MTU at both ends"
+            )
         if each.load is not None and each.load.nbytes == 0:
             yield f"nothing that {each.source.host} sent arrived at {each.target.host}"
 

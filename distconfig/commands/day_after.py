@@ -142,6 +142,7 @@ def _reapply(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show each command with its undo; change nothing.")
     ] = False,
+    json: _Json = False,
     accept_new_host_keys: _AcceptNew = False,
     verbose: _Verbose = False,
 ) -> None:
@@ -153,7 +154,7 @@ def _reapply(
     from distconfig.commands.status import ReapplyOptions, run_reapply
 
     source = _source(hosts, hostfile, from_, accept_new_host_keys)
-    raise typer.Exit(run_reapply(ReapplyOptions(source, dry_run, verbose)))
+    raise typer.Exit(run_reapply(ReapplyOptions(source, dry_run, json, verbose)))
 
 
 def _watch(

@@ -10,9 +10,10 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 from distconfig.anonymise import anonymise
-from distconfig.doctor.checks import CHECKS, find_all
+from distconfig.doctor.checks import CHECKS, find_all, worst_first
 from distconfig.doctor.evidence import Evidence, examine
 from distconfig.doctor.probes import DOCTOR_PROBES, reach_probe
+from distconfig.doctor.protection import find_refusals_here
 from distconfig.doctor.report import finding_lines, needs_attention, render_findings
 from distconfig.errors import CommandFailed, ProbeError, UsageError, VerifyError
 from distconfig.fan_out import ask_all
@@ -48,7 +49,10 @@ def run_doctor(options: DoctorOptions) -> int:
     if options.anonymise and options.save is None:
         raise UsageError("--anonymise without --save", hint="Say where: --save FOLDER.")
     screen = Screen(options.verbose)
-    answers = ask_hosts(options.source, screen.note)
+    notes: list[str] = []
+    answers = ask_hosts(options.source, notes.append)
+    for note in notes:
+        screen.note(note)
     try:
         recording = answers.recording
         if options.source.recording is None:
@@ -63,7 +67,7 @@ def run_doctor(options: DoctorOptions) -> int:
     for host, facts in evidence.facts.items():
         for sentence in facts.unknown:
             screen.note(f"{host}: {sentence}")
-    findings = find_all(evidence)
+    findings = worst_first([*find_all(evidence), *find_refusals_here(notes)])
     hosts = [each.host for each in recording.hosts]
     if options.json:
         sys.stdout.write(render_findings(hosts, findings))

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from distconfig.apply import apply_setup
+from distconfig.apply import SetupOutcome, apply_setup
 from distconfig.cable_record import load_record, record_path, record_setup
 from distconfig.errors import ApplyError, ProbeError, UsageError, VerifyError
 from distconfig.intended import IntendedCable, find_intended
@@ -39,6 +39,7 @@ class ReapplyOptions:
 
     source: HostSource
     dry_run: bool = False
+    json: bool = False
     verbose: bool = False
 
 
@@ -139,12 +140,35 @@ def run_reapply(options: ReapplyOptions) -> int:
         if options.dry_run:
             sys.stdout.write(render_setup(plan.scripts, with_undo=True))
             return 0
-        return _apply(plan, answers, survey, screen)
+        outcome = _apply(plan, answers, survey, screen)
     finally:
         answers.close()
+    left = {host: plan.scripts[host] for host in outcome.pending}
+    if options.json:
+        sys.stdout.write(_render_outcome(drifts, plan, outcome))
+    elif left:
+        sys.stdout.write(render_setup(left))
+    if left:
+        return ApplyError.exit_code
+    return VerifyError.exit_code if plan.hopeless else 0
 
 
-def _apply(plan: ReapplyPlan, answers: Answers, survey: Survey, screen: Screen) -> int:
+def _render_outcome(drifts: Sequence[Drift], plan: ReapplyPlan, outcome: SetupOutcome) -> str:
+    document = {
+        "format": 1,
+        "drifts": [drift.text for drift in drifts],
+        "changed": list(outcome.changed),
+        "left_to_you": {
+            host: {"reason": reason, "commands": [step.argv for step in plan.scripts[host].steps]}
+            for host, reason in outcome.pending.items()
+        },
+        "hopeless": list(plan.hopeless),
+        "verified": len(outcome.verified),
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _apply(plan: ReapplyPlan, answers: Answers, survey: Survey, screen: Screen) -> SetupOutcome:
     journals = journal_folder(os.environ)
     for sentence in plan.hopeless:
         screen.warn(sentence)
@@ -154,9 +178,5 @@ def _apply(plan: ReapplyPlan, answers: Answers, survey: Survey, screen: Screen) 
     record_setup(record_path(journals), plan.scripts, survey.topology)
     for host, reason in outcome.pending.items():
         screen.warn(f"{host} was left to you: {reason}")
-    left = {host: plan.scripts[host] for host in outcome.pending}
-    if left:
-        sys.stdout.write(render_setup(left))
-        return ApplyError.exit_code
     screen.say(f"{len(outcome.verified)} cables verified both ways", "green")
-    return VerifyError.exit_code if plan.hopeless else 0
+    return outcome

@@ -235,8 +235,7 @@ def _merge(tried: Directions, loaded: Directions | None) -> Directions:
     if loaded is None:
         return tried
     there, back = (
-        replace(each, load=load.load, no_load_because=load.no_load_because)
-        for each, load in zip(tried, loaded, strict=True)
+        replace(each, tried=before.tried) for before, each in zip(tried, loaded, strict=True)
     )
     return there, back
 

@@ -86,7 +86,7 @@ def run_wait_ready(options: WaitReadyOptions) -> int:
     reasons: dict[Hop, str] = dict.fromkeys(hops, "not tried")
     try:
         while True:
-            _connect(connections, hosts, options, screen)
+            _connect(connections, hosts, options, deadline, screen)
             reasons = _try_hops(connections, hops)
             if not reasons or deadline.has_passed:
                 break
@@ -103,6 +103,7 @@ def _connect(
     connections: dict[str, Connection | ProbeError],
     hosts: Sequence[str],
     options: WaitReadyOptions,
+    deadline: Deadline,
     screen: Screen,
 ) -> None:
     """Connect to the hosts that are not, or that lost their connection."""
@@ -112,7 +113,7 @@ def _connect(
             connect_hosts(
                 lost,
                 accept_new_host_keys=options.accept_new_host_keys,
-                timeout_s=min(_CONNECT_TIMEOUT_S, max(1.0, options.timeout_s)),
+                timeout_s=min(_CONNECT_TIMEOUT_S, max(1.0, deadline.left())),
                 on_note=screen.note,
             )
         )

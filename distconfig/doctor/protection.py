@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from distconfig.doctor.evidence import Evidence
 from distconfig.doctor.findings import Finding, Kind, Severity
+from distconfig.printable import escape_controls
 
 __all__ = [
     "FIREWALL_BLOCKS_ALL",
@@ -14,8 +15,11 @@ __all__ = [
     "LOCAL_NETWORK_PRIVACY",
     "find_firewalls",
     "find_privacy_refusals",
+    "find_refusals_here",
 ]
 
+# In the note of a connection that `dial_tcp` had to make through Apple's nc.
+_PRIVACY = "Local Network privacy"
 _SETTINGS = "System Settings > Network > Firewall"
 
 FIREWALL_BLOCKS_ALL = Kind(
@@ -72,3 +76,14 @@ def find_privacy_refusals(evidence: Evidence) -> Iterator[Finding]:
             names = ", ".join(str(each.address) for each in refused)
             text = f"{host}: Python gets errno 65 for {names}, which /usr/bin/nc reaches."
             yield LOCAL_NETWORK_PRIVACY.at(host, text)
+
+
+def find_refusals_here(notes: Iterable[str]) -> Iterator[Finding]:
+    """The same of the machine the tool runs on, as told while the hosts were connected to.
+
+    Args:
+        notes: What was said on the way.
+    """
+    told = [note for note in notes if _PRIVACY in note]
+    if told:
+        yield LOCAL_NETWORK_PRIVACY.at("this machine", f"{escape_controls(told[0])}.")

@@ -1,4 +1,4 @@
-"""``com.apple.nat.plist`` as XML: Internet Sharing, which makes a Mac a router with a bridge of its own.
+"""``com.apple.nat.plist`` as XML: Internet Sharing, which makes a Mac a router.
 
 The file is described in InternetSharing(8) and read by the CIS benchmarks for
 macOS: a dictionary ``NAT`` with ``Enabled`` and the ``SharingDevices``. It does

@@ -158,6 +158,11 @@ def test_commands_that_sudo_refuses_are_printed_and_a_teardown_ends_the_watch(
 ) -> None:
     macs["studio3"].reboot()
     macs["studio3"].set_sudo("password")
+    done = macs.run_cli(["reapply", "--hosts", HOSTS, "--json"])
+    assert done.returncode == 7
+    document = json.loads(done.stdout)
+    assert (document["changed"], list(document["left_to_you"])) == ([], ["studio3"])
+    assert len(document["left_to_you"]["studio3"]["commands"]) == 7
     done = reapply(macs)
     assert done.returncode == 7
     assert "sudo /sbin/ifconfig en2 inet 10.231.0.10 netmask 255.255.255.252" in done.stdout

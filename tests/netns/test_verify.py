@@ -123,6 +123,21 @@ def test_where_there_is_no_python_a_ping_has_to_do(macs: SimulatedMacs) -> None:
     assert all(each["rtt_ms"] for each in cables[ONE]["directions"])
 
 
+@pytest.mark.slow
+def test_a_host_whose_programs_are_refused_the_network_has_dead_cables(macs: SimulatedMacs) -> None:
+    # A firewall, or Local Network privacy: pings of the system pass, our own streams do not.
+    for words in (
+        ["route", "add", "unreachable", "10.231.0.0/16", "table", "99"],
+        ["rule", "add", "uidrange", "501-501", "lookup", "99"],
+    ):
+        macs["studio1"].run(["/usr/sbin/ip", *words], user="root")
+    cables = verify(macs, "--hosts", HOSTS, "--seconds", "0.3")
+    assert verdicts(cables) == {ONE: "dead", TWO: "good", THREE: "good", FOUR: "dead"}
+    (cause, *_) = cables[ONE]["causes"]
+    assert cause.startswith("studio1 to studio2: 10.231.0.2 answers, a stream does not come")
+    assert "No route to host" in cause
+
+
 def await_looks(macs: SimulatedMacs) -> None:
     """Wait until both ends of the second cable were looked at from first to last."""
     for host in ("studio2", "studio3"):

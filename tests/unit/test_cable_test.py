@@ -198,6 +198,17 @@ def test_without_python_a_ping_is_enough_and_the_reason_is_remarked() -> None:
     )
 
 
+def test_a_ping_without_a_stream_is_dead_and_points_to_firewalls() -> None:
+    result = measured(0)
+    broken = replace(result.there, load=None, broke_because="timed out")
+    (judgement,) = judge_cables([replace(result, there=broken)], REPORTS)
+    assert judgement.verdict is Verdict.DEAD
+    assert judgement.causes == (
+        "a to b: 10.231.0.2 answers, a stream does not come through (timed out); "
+        "see firewalls with doctor, and the MTU at both ends",
+    )
+
+
 def test_json_and_picture_carry_the_numbers() -> None:
     judgements = judge_cables([measured(0), measured(1), measured(2, 1.0, 1.0)], REPORTS)
     document = json.loads(render_judgements(judgements, {}, ["second 4: a en3 lost its link"]))

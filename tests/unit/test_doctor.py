@@ -13,6 +13,7 @@ import pytest
 from distconfig.doctor.checks import CHECKS, find_all
 from distconfig.doctor.evidence import examine
 from distconfig.doctor.findings import Severity
+from distconfig.doctor.protection import find_refusals_here
 from distconfig.errors import AuthenticationFailed, CommandFailed, Unreachable
 from distconfig.recording import HostRecording
 from tests.doctor_answers import SHARING_ON, record
@@ -327,6 +328,17 @@ def test_several_faults_are_listed_worst_first() -> None:
     for break_it in (start_tailscale, ask_password, raise_one_mtu):
         break_it(ring)
     assert [each for each, _ in found(list(ring))] == ["mtu-differs", "sudo-password", "vpn-active"]
+
+
+def test_a_refusal_on_this_machine_is_told_by_the_notes_of_its_connections() -> None:
+    note = (
+        "studio1: macOS lets this Python reach no local address (errno 65, Local Network privacy), "
+        "so /usr/bin/nc carries the connection"
+    )
+    (finding,) = find_refusals_here(["studio1: accepted its new key", note, note])
+    assert (finding.id, finding.host) == ("local-network-privacy", "this machine")
+    assert finding.text == f"{note}."
+    assert list(find_refusals_here(["studio1: accepted its new key"])) == []
 
 
 def test_text_from_a_host_is_shown_with_its_controls_escaped() -> None:
