@@ -23,6 +23,8 @@ __all__ = ["RingPlan", "find_ring", "is_rdma_cable"]
 MAX_STEPS = 100_000
 """Steps of each stage of a search among more than 16 hosts; under a second."""
 
+_SHORT_SEARCH_STEPS = 3_000
+
 
 @dataclass(frozen=True)
 class RingPlan:
@@ -180,12 +182,21 @@ def _best_level(offers: Offers, max_steps: int) -> tuple[Level, bool]:
 
 
 def _best_order(graph: HopGraph, max_steps: int) -> tuple[tuple[int, ...], bool]:
-    """The order of the best ring of a graph that has one."""
-    if graph.size <= ring_exact.MAX_HOSTS:
-        order = ring_exact.find_best_order(graph)
-        assert order is not None
+    """The order of the best ring of a graph that has one, and whether it is proved the best.
+
+    Up to 16 hosts a short search is tried first, since it mostly is the quicker way.
+    """
+    if graph.size > ring_exact.MAX_HOSTS:
+        return ring_search.find_best_order(graph, max_steps)
+    try:
+        order, is_proved = ring_search.find_best_order(graph, _SHORT_SEARCH_STEPS)
+    except OutOfSteps:
+        is_proved = False
+    if is_proved:
         return order, True
-    return ring_search.find_best_order(graph, max_steps)
+    best = ring_exact.find_best_order(graph)
+    assert best is not None
+    return best, True
 
 
 def _plan(offers: Offers, order: Sequence[int], width: int, proved_best: bool) -> RingPlan:

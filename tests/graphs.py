@@ -118,13 +118,19 @@ def topology_of(
     return assemble_topology(names, lay_cables(reports, wires), {})
 
 
-def topology_of_edges(edges: Iterable[tuple[int, int]], size: int, *, gbps: int = 80) -> Topology:
-    """Hosts ``h0, h1, ...`` with a cable per edge, each in the next free receptacle."""
-    hosts = [f"h{index}_" for index in range(size)]
+def wires_of_edges(edges: Iterable[tuple[int, int]], size: int, *, gbps: int = 80) -> list[Wire]:
+    """A wire per edge between hosts ``h0_, h1_, ...``, each in the next free receptacle."""
     used = [0] * size
     wires = []
     for a, b in edges:
         used[a] += 1
         used[b] += 1
-        wires.append(Wire(hosts[a], used[a], hosts[b], used[b], gbps))
-    return topology_of(wires, hosts, ports=max(used, default=0) + 1)
+        wires.append(Wire(f"h{a}_", used[a], f"h{b}_", used[b], gbps))
+    return wires
+
+
+def topology_of_edges(edges: Iterable[tuple[int, int]], size: int, *, gbps: int = 80) -> Topology:
+    """The topology of hosts ``h0_, h1_, ...`` with a cable per edge and a port to spare."""
+    wires = wires_of_edges(edges, size, gbps=gbps)
+    ports = max((port for each in wires for port in (each.port_a, each.port_b)), default=0)
+    return topology_of(wires, [f"h{index}_" for index in range(size)], ports=ports + 1)

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from dataclasses import replace
+from random import Random
 
 import networkx as nx
 import pytest
 
+from distconfig import ring_exact
 from distconfig.errors import NoRing, TopologyError
+from distconfig.hops import collect_offers
 from distconfig.ring import RingPlan, find_ring, is_rdma_cable
 from distconfig.survey import survey_recording
 from distconfig.topology import Topology, assemble_topology
-from tests.graphs import blank_report, topology_of_edges, wire
+from tests.graphs import (
+    blank_report,
+    topology_of,
+    topology_of_edges,
+    wire,
+    wires_of_edges,
+)
 from tests.scenarios import scenario
 
 
@@ -240,6 +250,27 @@ def test_16_hosts_in_a_full_mesh_take_under_a_second() -> None:
 
     assert time.process_time() - start < 1
     assert plan.hosts == topology.hosts
+
+
+@pytest.mark.parametrize(("degree", "seed"), [(5, 11), (6, 1), (8, 16)])
+def test_16_hosts_with_many_docks_take_under_a_second(degree: int, seed: int) -> None:
+    """Cablings on which the short search gives up, so that the table over all sets decides."""
+    graph, random = nx.random_regular_graph(degree, 16, seed=seed), Random(seed)
+    docked = {edge for edge in graph.edges if random.random() < 0.5}
+    wires = [
+        replace(laid, via=("Dock",) if edge in docked else ())
+        for edge, laid in zip(graph.edges, wires_of_edges(graph.edges, 16), strict=True)
+    ]
+    topology = topology_of(wires, [f"h{host}_" for host in range(16)], ports=degree)
+
+    start = time.process_time()
+    plan = find_ring(topology)
+
+    assert time.process_time() - start < 1
+    assert plan.proved_best
+    offers = collect_offers(topology)
+    order = ring_exact.find_best_order(offers.graph(offers.lowest))
+    assert plan.hosts == tuple(topology.hosts[host] for host in order or ())
 
 
 def test_a_search_that_ends_early_says_so_and_never_that_there_is_no_ring() -> None:
