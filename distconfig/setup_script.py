@@ -146,6 +146,13 @@ class _HostPlanner:
                 f"macOS may put {', '.join(leaving)} back into it, which ends their addresses."
             )
             return
+        state = self.report.interface(bridge.name)
+        for address in state.addresses if state is not None else ():
+            if not address.is_link_local:
+                self.warnings.append(
+                    f"{bridge.name} has the address {address}, which answers no more while "
+                    f"{bridge.name} is off."
+                )
         yield SetupStep(
             mac.set_down(bridge.name),
             f"switch {bridge.name} off, so that ports macOS puts back keep their addresses",

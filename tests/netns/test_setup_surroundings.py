@@ -129,7 +129,9 @@ def test_a_foreign_address_is_kept_or_replaced_as_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("one", "two"),
     [
-        pytest.param(None, Bridge(name="bridge1"), id="none and bridge1"),
+        pytest.param(
+            None, Bridge(name="bridge1", address="10.9.9.2/24"), id="none and bridge1 with address"
+        ),
         pytest.param(Bridge(up=False), Bridge(members=("en3", "en4")), id="down and of others"),
     ],
 )

@@ -120,6 +120,17 @@ def test_a_bridge_with_a_member_in_use_stays_up_and_the_person_is_warned() -> No
     )
 
 
+def test_a_bridge_with_an_address_of_its_own_goes_off_with_a_warning() -> None:
+    lab = pair()
+    bridge = lab.macs["a"].interfaces["bridge0"]
+    bridge.addresses += [IPv4Interface("169.254.3.4/16"), IPv4Interface("10.9.9.1/24")]
+    script = planned(lab)["a"]
+    assert commands(script)[1] == "ifconfig bridge0 down | ifconfig bridge0 up"
+    assert script.warnings == (
+        "bridge0 has the address 10.9.9.1/24, which answers no more while bridge0 is off.",
+    )
+
+
 def test_a_port_cabled_to_a_machine_that_is_not_listed_is_in_use() -> None:
     lab = pair()
     lab.macs["z"] = ModelMac("z")
