@@ -232,6 +232,21 @@ say(rank=0)
     assert "RuntimeError: the data set is missing" in ended.stderr
 
 
+def test_under_mpi4py_an_exit_code_ends_all_ranks(tmp_path: Path) -> None:
+    body = """
+world = ring.init()
+if world.rank() == 1:
+    sys.exit(3)
+ring.all_sum(np.ones(3))
+say(rank=0)
+"""
+    script = str(write(tmp_path, body))
+    mpi = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", "2"]
+    ended = run([*mpi, sys.executable, "-m", "mpi4py", script])
+    assert ended.returncode == 3
+    assert ended.facts == []
+
+
 def test_what_chooses_mpi(tmp_path: Path) -> None:
     """Its launcher's variables do, unless a ring is configured; by name it comes up beside it."""
     (tmp_path / "blank.json").write_text("")
@@ -321,11 +336,12 @@ sys.stdout.write(json.dumps(facts) + "\\n")
 """
 
 
-def test_one_script_gives_the_same_under_three_launchers(tmp_path: Path) -> None:
+def test_one_script_gives_the_same_under_every_launcher(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     over_mpi = mpirun(2, script)
     over_ours = run(["distributed_launch", "-n", "2", str(script)])
+    over_both = run(["distributed_launch", "--backend", "mpi", "-n", "2", str(script)])
     over_mlx = run(["mlx.launch", "-n", "2", sys.executable, str(script)])
     expected = [
         {
@@ -341,6 +357,7 @@ def test_one_script_gives_the_same_under_three_launchers(tmp_path: Path) -> None
     ]
     assert over_mpi.facts == expected, over_mpi.stderr
     assert over_ours.facts == expected, over_ours.stderr
+    assert over_both.facts == expected, over_both.stderr
     assert over_mlx.facts == expected, over_mlx.stderr
 
 
