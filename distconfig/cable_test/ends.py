@@ -54,8 +54,15 @@ def find_faults_at_ends(cable: AddressedCable, topology: Topology) -> tuple[str,
     """What at the ends of a cable keeps it from carrying anything, as clauses."""
     faults = [fault for end in cable.ends for fault in _end_faults(end, topology)]
     if cable.seen is None:
-        faults.insert(0, f"neither {cable.a.host} nor {cable.b.host} sees a cable there")
+        faults.insert(0, _nobody_sees(cable, topology))
     return tuple(faults)
+
+
+def _nobody_sees(cable: AddressedCable, topology: Topology) -> str:
+    asked = [end.host for end in cable.ends if end.host in topology.reports]
+    if len(asked) == 2:
+        return f"neither {asked[0]} nor {asked[1]} sees a cable there"
+    return f"{asked[0]} sees no cable there" if asked else "nobody could be asked"
 
 
 def _end_faults(end: AddressedEnd, topology: Topology) -> Iterator[str]:

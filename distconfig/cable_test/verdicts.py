@@ -98,7 +98,10 @@ def _silences(result: CableResult) -> Iterator[str]:
     if silent:
         yield from result.faults
     for each in silent:
-        yield f"{each.target.host} does not answer {each.source.host} at {_address(each)}"
+        if each.tried is not None:
+            yield f"{each.target.host} does not answer {each.source.host} at {_address(each)}"
+        elif not result.faults:
+            yield f"{each.source.host} could not try {_address(each)}"
     for each in result.directions:
         if each.broke_because and _is_reached(each):
             way = f"{each.source.host} to {each.target.host}"

@@ -278,6 +278,24 @@ def test_a_cable_that_was_cut_after_a_restart_is_known_by_what_was_set_up() -> N
     )
 
 
+def test_a_host_that_did_not_answer_is_not_said_to_see_nothing() -> None:
+    lab = lab_of_two()
+    (found,) = find_tested_cables(lab.topology(), [])
+    alone = replace(lab.topology(["a"]), hosts=("a", "b"), unread={"b": "it is asleep"})
+    unseen = replace(found, seen=None)
+    assert find_faults_at_ends(unseen, alone) == ("a sees no cable there", "b did not answer")
+    silent = TryResult("en3", None, False)
+    result = CableResult(
+        unseen,
+        DirectionResult(unseen.a, unseen.b, silent),
+        DirectionResult(unseen.b, unseen.a),
+        find_faults_at_ends(unseen, alone),
+    )
+    (judgement,) = judge_cables([result], alone.reports)
+    assert judgement.verdict is Verdict.DEAD
+    assert judgement.causes[2:] == ("b does not answer a at 10.231.0.2",)
+
+
 def test_the_state_of_an_end_is_named() -> None:
     lab = lab_of_two()
     lab.macs["a"].add_bridge("bridge0", ["en3"])
