@@ -222,7 +222,13 @@ def provoked(macs: SimulatedMacs, batch: str) -> Iterator[list[tuple[str, str]]]
         yield sorted((id, hosts) for id, hosts, _, _ in BATCHES[batch])
 
 
-@pytest.mark.parametrize("batch", BATCHES)
+QUICK = ("settings", "network")
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [pytest.param(batch, marks=[] if batch in QUICK else [pytest.mark.slow]) for batch in BATCHES],
+)
 def test_each_fault_gives_its_own_finding_and_no_other(macs: SimulatedMacs, batch: str) -> None:
     with provoked(macs, batch) as expected:
         assert findings(macs) == expected
@@ -266,6 +272,7 @@ def test_hosts_that_can_not_be_asked_say_why(macs: SimulatedMacs) -> None:
     assert found == [("ssh-host-key", "studio1"), ("ssh-refused", "studio2")]
 
 
+@pytest.mark.slow
 def test_a_recording_is_examined_to_the_same_result(macs: SimulatedMacs, tmp_path: Path) -> None:
     folder = tmp_path / "recording"
     with provoked(macs, "settings") as expected:
