@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.simulated_macs import SimulatedMac, SimulatedMacs
@@ -18,17 +17,9 @@ __all__ = [
     "states",
     "stop_answering",
     "teardown",
-    "wait_until",
 ]
 
 Done = subprocess.CompletedProcess[str]
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
-    """Wait for something to come true."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come true in time"
 
 
 def auto_setup(macs: SimulatedMacs, *options: str, hosts: Sequence[str] = ()) -> Done:

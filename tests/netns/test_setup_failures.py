@@ -22,8 +22,8 @@ from tests.netns.setups import (
     states,
     stop_answering,
     teardown,
-    wait_until,
 )
+from tests.netns.steps import wait_until
 from tests.simulated_macs import Bridge, SimulatedMac, SimulatedMacs, pair, ring_of, simulated
 
 OFF = Bridge(up=False)

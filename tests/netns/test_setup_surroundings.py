@@ -16,8 +16,8 @@ from tests.netns.setups import (
     state_of,
     states,
     teardown,
-    wait_until,
 )
+from tests.netns.steps import wait_until
 from tests.simulated_macs import (
     Bridge,
     Layout,
