@@ -18,12 +18,25 @@ Connections = tuple[Connection, ...]
 
 
 def choose_group(group: Group | None) -> Group:
+    """The group itself, or the one that `init` returns; it is open.
+
+    Raises:
+        RingError: It is closed or broken.
+    """
     group = find_world() if group is None else group
     group.check_open()
     return group
 
 
 def check_rank(group: Group, rank: int, name: str) -> None:
+    """Refuse what is not a rank of the group.
+
+    Args:
+        name: Of the parameter, for the message.
+
+    Raises:
+        UsageError: It is none.
+    """
     if not isinstance(rank, int | np.integer) or not 0 <= rank < group.size():
         raise UsageError(
             f"{name}={rank!r} is not a rank of this group", hint=f"It has {group.size()} ranks."
@@ -31,6 +44,15 @@ def check_rank(group: Group, rank: int, name: str) -> None:
 
 
 def check_shape(shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape as a tuple of plain integers.
+
+    Raises:
+        UsageError: It is none.
+
+    Example:
+        >>> check_shape([2, np.int64(3)])
+        (2, 3)
+    """
     dims = tuple(shape) if not isinstance(shape, int) else (shape,)
     if not all(isinstance(dim, int | np.integer) and dim >= 0 for dim in dims) or len(dims) > 64:
         raise UsageError(f"{shape!r} is not a shape", hint="Pass lengths that are not negative.")
@@ -40,7 +62,15 @@ def check_shape(shape: Sequence[int]) -> tuple[int, ...]:
 def prepare_result(
     out: Array | None, shape: tuple[int, ...], array: Array, *, may_be_input: bool
 ) -> Array:
-    """Room for a result: ``out`` if it fits, else a new array."""
+    """Room for a result: ``out`` if it fits, else a new array.
+
+    Args:
+        array: The input, whose dtype the result has.
+        may_be_input: Whether ``out`` may be the input itself.
+
+    Raises:
+        UsageError: It does not fit, or overlaps the input.
+    """
     if out is None:
         return np.empty(shape, array.dtype)
     fits = (

@@ -19,81 +19,26 @@ import os
 import socket
 import sys
 import time
-from dataclasses import dataclass
 
 from ring_runtime.causes import explain_connect
 from ring_runtime.errors import HandshakeMismatch, PeerError
 from ring_runtime.hostfile import Endpoint
+from ring_runtime.job import Job, Slot, describe_mismatch
 from ring_runtime.sockets import configure, is_dead, resolve
 from ring_runtime.wire import (
     HELLO_NBYTES,
     PROOF_NBYTES,
-    Hello,
     decode_hello,
     encode_hello,
     prove,
 )
 
-__all__ = ["Call", "Caller", "Job", "Slot", "describe_mismatch"]
+__all__ = ["Call", "Caller"]
 
 ATTEMPT_S = 5.0
 _FIRST_RETRY_S = 0.01
 _LAST_RETRY_S = 0.25
 _PROOF_ATTEMPTS = 3
-
-Slot = tuple[str, int]
-
-
-@dataclass(frozen=True)
-class Job:
-    """What all ranks of a job have to agree on.
-
-    Args:
-        secret: None without one.
-    """
-
-    digest: bytes
-    size: int
-    rank: int
-    secret: bytes | None
-
-    def hello(self, peer: int, slot: Slot) -> Hello:
-        """What we say on a connection with this rank."""
-        kind, index = slot
-        has_secret = self.secret is not None
-        nonce = os.urandom(32)
-        return Hello(self.digest, self.size, self.rank, peer, kind, index, has_secret, nonce)
-
-
-def describe_mismatch(ours: Hello, theirs: Hello) -> str:
-    """Why these two do not belong together, with both values, or "".
-
-    Args:
-        ours: Addressed to the rank we expect at the other end.
-    """
-    if theirs.version != ours.version:
-        return f"the other speaks version {theirs.version} of the protocol, we {ours.version}"
-    if theirs.size != ours.size:
-        return f"the other belongs to a job of {theirs.size} ranks, we to one of {ours.size}"
-    if theirs.digest != ours.digest:
-        return (
-            f"the other has another hostfile (digest {theirs.digest[:4].hex()}, "
-            f"ours {ours.digest[:4].hex()})"
-        )
-    if (theirs.rank, theirs.peer) != (ours.peer, ours.rank):
-        return (
-            f"the other says it is rank {theirs.rank} speaking to rank {theirs.peer}; "
-            f"we are rank {ours.rank} and expect rank {ours.peer}"
-        )
-    if (theirs.kind, theirs.index) != (ours.kind, ours.index):
-        return (
-            f"the other speaks of {theirs.kind} connection {theirs.index}, "
-            f"we of {ours.kind} connection {ours.index}"
-        )
-    if theirs.has_secret != ours.has_secret:
-        who = "the other has" if theirs.has_secret else "only we have"
-        return f"{who} a RING_SECRET"
-    return ""
 
 
 class _Reader:

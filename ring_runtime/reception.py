@@ -8,8 +8,9 @@ import time
 from dataclasses import dataclass
 
 from ring_runtime.errors import PeerError
-from ring_runtime.handshake import Caller, Job, Slot
+from ring_runtime.handshake import Caller
 from ring_runtime.hostfile import Endpoint
+from ring_runtime.job import Job, Slot
 from ring_runtime.sockets import is_dead, listen
 
 __all__ = ["Guest", "Reception"]

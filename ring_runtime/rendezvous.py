@@ -22,11 +22,13 @@ from ring_runtime.aborts import make_abort, make_error
 from ring_runtime.connection import Connection
 from ring_runtime.errors import HandshakeMismatch, PeerError, RendezvousTimeout, RingError
 from ring_runtime.group import Group, make_world
-from ring_runtime.handshake import Call, Job
+from ring_runtime.handshake import Call
 from ring_runtime.hostfile import AddressList, digest_address_list
+from ring_runtime.job import Job
+from ring_runtime.neighbour import Neighbour
 from ring_runtime.notices import Abort, decode_notices, encode_notice
 from ring_runtime.reception import Reception
-from ring_runtime.ring import Neighbour, Ring
+from ring_runtime.ring import Ring
 
 __all__ = ["join_ring"]
 

@@ -10,7 +10,6 @@ rank that has finished from one that died.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
 import select
 import sys
@@ -18,7 +17,6 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import TracebackType
 
 import numpy as np
@@ -36,38 +34,17 @@ from ring_runtime.diagnosis import (
     silent_error,
 )
 from ring_runtime.errors import GroupClosed, PeerError, RingError, UsageError
-from ring_runtime.notices import Abort, Goodbye, decode_notices, encode_notice
+from ring_runtime.neighbour import Neighbour
+from ring_runtime.notices import Abort, Goodbye, Notice
 from ring_runtime.wire import decode_header
 
-__all__ = ["Neighbour", "Ring"]
+__all__ = ["Ring"]
 
 _EXPLANATION_S = 0.5
 _SUSPICION_S = 1.0
 _SPIN_S = 100e-6
 _WORTH_SPINNING_S = 200e-6
-_READ_NBYTES = 4096
 _ALIGNMENT = 64
-
-
-@dataclass
-class Neighbour:
-    """One side of a rank: the connections to it and what it has told us.
-
-    Args:
-        rank: Its rank; with two ranks both sides are the same one.
-        data: One connection per address of the hop, in the same order at both ends.
-        control: As many; the first carries notices, all of them notice a dead cable.
-        inbox: Bytes of a notice that is not yet whole.
-        goodbye: Set once it has left in good order.
-        ended: The first control connection is at its end; nothing more will be said.
-    """
-
-    rank: int
-    data: list[Connection]
-    control: list[Connection]
-    inbox: bytes = b""
-    goodbye: Goodbye | None = None
-    ended: bool = False
 
 
 class Ring:
@@ -216,11 +193,10 @@ class Ring:
         for neighbour in self.neighbours():
             if neighbour.ended and neighbour.goodbye is None:
                 raise self.lost(neighbour.control[0], None)
-            for connection in neighbour.control:
+            for connection in neighbour.control if not neighbour.ended else ():
                 fd = connection.sock.fileno()
-                if fd >= 0 and not neighbour.ended:
-                    poller.register(fd, select.POLLIN)
-                    watched[fd] = neighbour, connection
+                poller.register(fd, select.POLLIN)
+                watched[fd] = neighbour, connection
         ready = poller.poll(None if seconds is None else seconds * 1000 + 1)
         for fd, _ in ready:
             if fd in watched:
@@ -234,27 +210,15 @@ class Ring:
             RingError: It brought an abort, or failed.
         """
         try:
-            data = connection.sock.recv(_READ_NBYTES)
-        except BlockingIOError:
-            return
+            abort = neighbour.hear(connection)
         except OSError as error:
-            if neighbour.goodbye is None:
-                raise self._lost(connection, error) from error
-            data = b""
-        if not data:
-            neighbour.ended = True
-            return
-        try:
-            notices, neighbour.inbox = decode_notices(neighbour.inbox + data)
+            raise self._lost(connection, error) from error
         except PeerError as error:
             raise garbled_error(connection, error, self._view()) from error
-        for notice in notices:
-            if isinstance(notice, Goodbye):
-                neighbour.goodbye = notice
-            else:
-                failure = make_error(notice)
-                self.fail(failure, notice)
-                raise failure
+        if abort is not None:
+            failure = make_error(abort)
+            self.fail(failure, abort)
+            raise failure
 
     # Which error it is.
 
@@ -279,13 +243,17 @@ class Ring:
     def _lost(self, connection: Connection, error: OSError | None) -> PeerError:
         return lost_error(connection, error, self._at(connection).goodbye, self._view())
 
-    def mismatch(self, connection: Connection, ours: bytes, theirs: bytes) -> PeerError:
-        """The error for a header that differs from ours."""
+    def mismatch(self, connection: Connection, ours: bytes, theirs: bytes) -> RingError:
+        """The error for a header that differs from ours, unless a neighbour has told of another."""
+        try:
+            self._poll({}, 0)
+        except RingError as explanation:
+            return explanation
         return mismatch_error(self.rank, connection, ours, theirs, self._view())
 
     def _at(self, connection: Connection) -> Neighbour:
         for neighbour in self.neighbours():
-            if connection in neighbour.data or connection in neighbour.control:
+            if connection in neighbour.connections():
                 return neighbour
         raise AssertionError("a connection of no neighbour")
 
@@ -314,22 +282,16 @@ class Ring:
             )
             self._shut(Goodbye(self.sequence, reason))
 
-    def _shut(self, notice: Abort | Goodbye) -> None:
-        data = encode_notice(notice)
+    def _shut(self, notice: Notice) -> None:
         for neighbour in self.neighbours():
-            with contextlib.suppress(OSError):
-                neighbour.control[0].sock.send(data)
-            with contextlib.suppress(OSError):
-                while neighbour.control[0].sock.recv(_READ_NBYTES):
-                    pass
+            neighbour.tell(notice)
         self.release()
 
     def release(self) -> None:
         """Close every socket without a word."""
         atexit.unregister(self._at_exit)
         for neighbour in self.neighbours():
-            for connection in (*neighbour.data, *neighbour.control):
-                connection.close()
+            neighbour.close()
 
 
 def _close_at_exit(reference: weakref.ref[Ring]) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 from ring_runtime.connection import Connection
 from ring_runtime.group import Group, make_world
-from ring_runtime.ring import Neighbour, Ring
+from ring_runtime.neighbour import Neighbour
+from ring_runtime.ring import Ring
 
 DEADLINE_S = 60.0
 
