@@ -14,7 +14,7 @@ from distconfig.cable_record import record_path, record_setup
 from distconfig.cabling_json import render_cabling
 from distconfig.cluster_plan import ClusterPlan, PlanOptions, plan_cluster, suggest_rdma
 from distconfig.dot import render_dot
-from distconfig.errors import ProbeError, TopologyError, UsageError
+from distconfig.errors import ApplyError, ProbeError, TopologyError, UsageError
 from distconfig.ethernet import find_lan_addresses, find_subnet_warning
 from distconfig.graphviz import draw
 from distconfig.hostfile_plan import plan_lan_hostfile
@@ -212,8 +212,9 @@ def _configure_thunderbolt(
         screen.warn(f"left out, as no ring visits them too: {', '.join(plan.left_out)}")
     if options.backend is None and (suggestion := suggest_rdma(plan.topology)):
         screen.say(suggestion)
+    code = 0
     if options.auto_setup and not options.dry_run:
-        _set_up(plan, answers, screen)
+        code = _set_up(plan, answers, screen)
     else:
         _warn_of(plan, screen)
         dead_man_s = DEAD_MAN_S if options.auto_setup else None
@@ -225,7 +226,7 @@ def _configure_thunderbolt(
                 sys.stdout.write("\n" + render_sudoers(plan.scripts))
             return 0
     _deliver_hostfile(plan.hostfile, options.output, screen)
-    return 0
+    return code
 
 
 def _warn_of(plan: ClusterPlan, screen: Screen) -> None:
@@ -236,8 +237,12 @@ def _warn_of(plan: ClusterPlan, screen: Screen) -> None:
     )
 
 
-def _set_up(plan: ClusterPlan, answers: Answers, screen: Screen) -> None:
-    """Run the plan on the hosts; print the commands of those whose sudo does not allow it."""
+def _set_up(plan: ClusterPlan, answers: Answers, screen: Screen) -> int:
+    """Run the plan on the hosts; print the commands of those whose sudo does not allow it.
+
+    Returns:
+        The exit code: 0 only if nothing is left to the person.
+    """
     journals = journal_folder(os.environ)
     outcome = apply_setup(
         answers.shells, plan.scripts, journals=journals, on_progress=screen.progress
@@ -251,6 +256,7 @@ def _set_up(plan: ClusterPlan, answers: Answers, screen: Screen) -> None:
         screen.warn("run these commands there, then this command once more")
         sys.stdout.write(render_setup(left))
     screen.say(f"{len(outcome.verified)} cables verified both ways", "green")
+    return ApplyError.exit_code if left else 0
 
 
 def _deliver_hostfile(hostfile: Hostfile, output: Path | None, screen: Screen) -> None:

@@ -241,7 +241,7 @@ def test_a_host_that_wants_a_password_is_left_to_the_person(tmp_path: Path) -> N
     with simulated(layout, tmp_path) as macs:
         before = states(macs)
         done = auto_setup(macs, "-o", "hostfile.json")
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 7, done.stderr
         assert "studio2 was left to you" in done.stderr
         assert "a password is required" in done.stderr
         assert "1 cables verified both ways" in done.stderr
@@ -270,7 +270,7 @@ def test_without_any_right_nothing_changes_and_all_is_printed(tmp_path: Path) ->
     with simulated(layout, tmp_path) as macs:
         before = states(macs)
         done = auto_setup(macs)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 7, done.stderr
         assert "# studio1: run these on it\n" in done.stdout
         assert "# studio2: run these on it\n" in done.stdout
         assert "0 cables verified" in done.stderr
