@@ -11,11 +11,9 @@ Two JSON files, both those of MLX (``mlx/_distributed_utils/common.py`` and
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -238,6 +236,8 @@ def save_bytes(data: bytes, path: str | os.PathLike[str], *, mode: int = 0o644) 
     Raises:
         OSError: Nothing was changed.
     """
+    import tempfile  # a launcher only reads hostfiles, and starts the sooner for it
+
     target = Path(path)
     descriptor, aside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
@@ -347,4 +347,6 @@ def render_address_list(addresses: AddressList) -> str:
 
 def digest_address_list(addresses: AddressList) -> bytes:
     """The SHA-256 of an address list; ranks with different files do not join."""
+    import hashlib  # likewise
+
     return hashlib.sha256(render_address_list(addresses).encode()).digest()

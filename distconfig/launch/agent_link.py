@@ -106,4 +106,4 @@ class AgentLink:
 
 def link_to_local_agent(agent: LocalAgent) -> AgentLink:
     """The link to an agent on this machine."""
-    return AgentLink(agent.source, agent.sink, agent, agent.unsent)
+    return AgentLink(agent.source, agent.sink, agent)

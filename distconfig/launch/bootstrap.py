@@ -1,13 +1,13 @@
 """How the agent gets to where it runs: its modules' text, and what runs it there.
 
-Nothing is installed. The text travels over the channel and lives in the memory
-of one interpreter. This module loads nothing, because a local job starts its
-agent before anything else.
+Nothing is installed on a host. The text travels over the channel and lives in
+the memory of one interpreter. This module loads nothing, because a local job
+starts its agent before anything else.
 """
 
 from __future__ import annotations
 
-__all__ = ["BOOTSTRAP", "PYTHONS", "agent_command", "pack_agent", "remote_command"]
+__all__ = ["PYTHONS", "agent_command", "local_command", "pack_agent", "remote_command"]
 
 #: Where a Python is found on most hosts, best first: Homebrew's two places, then the PATH.
 PYTHONS = ("/opt/homebrew/bin/python3", "/usr/local/bin/python3", "python3")
@@ -15,12 +15,8 @@ PYTHONS = ("/opt/homebrew/bin/python3", "/usr/local/bin/python3", "python3")
 _MODULES = ("frames", "agent_mpi", "agent_checks", "agent_files", "agent_ranks", "agent")
 
 #: Run by ``python -c``: reads modules, each after a line with its name and length.
-BOOTSTRAP = r"""
+_BOOTSTRAP = r"""
 import os, sys
-try:
-    os.setsid()  # a Ctrl-C in the launcher's terminal is the launcher's business
-except OSError:
-    pass
 def take(nbytes):
     data = b""
     while len(data) < nbytes:
@@ -39,6 +35,15 @@ while True:
     setattr(package, name, module)
     exec(compile(take(int(length)), module.__name__, "exec"), module.__dict__)
 package.agent.main()
+"""
+
+#: The same where the modules are at hand, in the folder that is the first argument.
+_LOCAL_BOOTSTRAP = """
+import os, sys
+os.setsid()  # a Ctrl-C in the terminal is the launcher's business
+sys.path.append(sys.argv[1])
+from distconfig.launch.agent import main
+main()
 """
 
 # $1 is the program, the other words are interpreters to try in turn. Apple's
@@ -74,11 +79,17 @@ def pack_agent() -> bytes:
 
 
 def agent_command(python: str) -> tuple[str, ...]:
-    """The command that becomes the agent under this interpreter."""
-    return (python, "-I", "-S", "-c", BOOTSTRAP)
+    """The command that becomes the agent under this interpreter, once it gets its text."""
+    return (python, "-I", "-S", "-c", _BOOTSTRAP)
 
 
-def remote_command(pythons: tuple[str, ...], program: str = BOOTSTRAP) -> tuple[str, ...]:
+def local_command(python: str) -> tuple[str, ...]:
+    """The command that becomes the agent on this machine, where its modules are at hand."""
+    root = __file__.rpartition("/distconfig/")[0]
+    return (python, "-I", "-S", "-c", _LOCAL_BOOTSTRAP, root)
+
+
+def remote_command(pythons: tuple[str, ...], program: str = _BOOTSTRAP) -> tuple[str, ...]:
     """The command that becomes the agent on a host, under the first of these that works there.
 
     Args:

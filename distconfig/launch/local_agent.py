@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from distconfig.launch.bootstrap import agent_command, pack_agent
+from distconfig.launch.bootstrap import local_command
 
 __all__ = ["LocalAgent", "is_surely_local"]
 
@@ -32,8 +32,8 @@ def is_surely_local(words: Sequence[str]) -> bool:
 class LocalAgent:
     """An agent that is a child of ours.
 
-    What it says comes from ``source``, what it shall hear goes to ``sink``,
-    with ``unsent`` first; it ends when ``sink`` is closed.
+    What it says comes from ``source``, what it shall hear goes to ``sink``; it
+    ends when ``sink`` is closed.
 
     Raises:
         OSError: It can not be started.
@@ -47,7 +47,7 @@ class LocalAgent:
         try:
             self._pid = os.posix_spawn(
                 sys.executable,
-                agent_command(sys.executable),
+                local_command(sys.executable),
                 os.environ,
                 file_actions=[
                     (os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(theirs)
@@ -60,12 +60,8 @@ class LocalAgent:
         finally:
             for fd in theirs:
                 os.close(fd)
-        for fd in (self.source, self.sink, self._stderr):
-            os.set_blocking(fd, False)
+        os.set_blocking(self._stderr, False)
         self._tail = b""
-        self.unsent = pack_agent()
-        with contextlib.suppress(BlockingIOError, BrokenPipeError):
-            self.unsent = self.unsent[os.write(self.sink, self.unsent) :]
 
     def stderr_tail(self) -> str:
         """The end of what it has complained about."""

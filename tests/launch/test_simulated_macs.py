@@ -200,30 +200,36 @@ def test_an_address_that_the_kernel_refuses_to_reach(ring4: SimulatedMacs) -> No
         subprocess.run([*route, "del", "unreachable", "203.0.113.0/30"], check=True)
 
 
-def let_in(macs: SimulatedMacs, host: str, other: str) -> None:
-    """Let the user of a host log in on another without a question."""
-    home = f"/Users/{macs[host].mac.user}"
-    make = f"mkdir -p {home}/.ssh && ssh-keygen -q -t ed25519 -N '' -f {home}/.ssh/id_ed25519"
-    done = macs[host].run(["/bin/sh", "-c", f"{make} && cat {home}/.ssh/id_ed25519.pub"])
+def run_shell(mac: SimulatedMac, text: str) -> str:
+    """What a shell of the host's user prints."""
+    done = mac.run(["/bin/sh", "-c", text])
     assert done.returncode == 0, done.stderr
-    config = f"Host {other}\\n  HostName {macs[other].lan_address}\\n  StrictHostKeyChecking no\\n"
-    text = f"printf '{config}' >{home}/.ssh/config; chmod 600 {home}/.ssh/config"
-    assert macs[host].run(["/bin/sh", "-c", text]).returncode == 0
-    accept = f"cat >>/Users/{macs[other].mac.user}/.ssh/authorized_keys"
-    assert macs.run(["ssh", other, accept], input=done.stdout).returncode == 0
+    return done.stdout
+
+
+def introduce(mac: SimulatedMac, other: SimulatedMac) -> None:
+    """Let the user of a host know another by its name, as a key pair and settings of ssh do."""
+    config = f"Host {other.name}\\n HostName {other.lan_address}\\n StrictHostKeyChecking no\\n"
+    run_shell(mac, "mkdir -p ~/.ssh; ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519")
+    run_shell(mac, f"printf '{config}' >~/.ssh/config; chmod 600 ~/.ssh/config")
 
 
 def test_mpi_over_two_hosts(programs: Path, tmp_path: Path) -> None:
     words = ["--hosts", "studio1,studio2", "--backend", "mpi"]
-    arguments = ["--mpi-arg", "--mca btl_tcp_if_include en0", str(programs / "mpi_sum.py")]
+    words += ["--mpi-arg", "--mca btl_tcp_if_include en0", str(programs / "mpi_sum.py")]
     with simulated(pair(), tmp_path, shared=[programs]) as macs:
-        refused = macs.run_launch([*words, *arguments])
+        one, two = macs
+        introduce(one, two)
+        refused = macs.run_launch(words)
         assert refused.returncode == 125
-        assert "studio1: mpirun would start ranks over ssh, and from here ssh studio2 fails" in (
-            refused.stderr
-        )
-        let_in(macs, "studio1", "studio2")
-        done = macs.run_launch([*words, *arguments])
+        assert (
+            "studio1: mpirun would start ranks over ssh, and from here ssh studio2 fails: "
+        ) in refused.stderr
+        assert "Permission denied" in refused.stderr
+        key = run_shell(one, "cat ~/.ssh/id_ed25519.pub")
+        accepted = two.run(["/bin/sh", "-c", "cat >>~/.ssh/authorized_keys"], input=key)
+        assert accepted.returncode == 0, accepted.stderr
+        done = macs.run_launch(words)
         assert done.returncode == 0, done.stderr
         lines = ["0 of 2 on studio1: 3", "1 of 2 on studio2: 3"]
         assert sorted(done.stdout.splitlines()) == lines
