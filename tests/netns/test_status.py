@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.netns.setups import auto_setup, state_of, teardown, wait_until
+from tests.netns.setups import auto_setup, state_of, teardown
+from tests.netns.steps import wait_until
 from tests.simulated_macs import SimulatedMac, SimulatedMacs, ring_of, simulated
 
 HOSTS = "studio1,studio2,studio3,studio4"

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.netns.setups import auto_setup, state_of, wait_until
+from tests.netns.setups import auto_setup, state_of
+from tests.netns.steps import wait_until
 from tests.simulated_macs import SimulatedMacs, ring_of, simulated
 
 HOSTS = "studio1,studio2,studio3,studio4"
