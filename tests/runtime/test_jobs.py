@@ -234,3 +234,11 @@ def test_verbose_shows_the_rendezvous_and_nothing_else_does() -> None:
     assert [rank.stderr for rank in run_job(2, body)] == ["", ""]
     for rank in run_job(2, body, env={"MLX_RING_VERBOSE": "1"}):
         assert f"rank {rank.rank} of 2" in rank.stderr
+
+
+def test_the_example_of_the_documentation(root: Path) -> None:
+    body = (root / "examples" / "all_sum.py").read_text()
+    finished = run_job(3, body)
+    assert [rank.stdout for rank in finished] == [
+        f"{rank} [3. 3. 3. 3. 3. 3. 3. 3. 3. 3.]\n" for rank in range(3)
+    ]
