@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 
 from distconfig.addressing import AddressPlan, plan_addresses
-from distconfig.errors import NoRing, TopologyError
+from distconfig.errors import AddressError, NoRing, TopologyError
 from distconfig.ethernet import find_lan_addresses
 from distconfig.hostfile_plan import plan_ring_hostfile
 from distconfig.jaccl_hostfile import plan_jaccl_hostfile, plan_jaccl_ring_hostfile
@@ -104,7 +104,7 @@ def plan_cluster(survey: Survey, options: PlanOptions) -> ClusterPlan:
 
     Raises:
         TopologyError: The cabling has no ring, or no mesh, of the kind asked for.
-        AddressError: No free block.
+        AddressError: No free block, or what a host uses is not known.
     """
     topology = survey.topology
     ring: RingPlan | None = None
@@ -117,6 +117,7 @@ def plan_cluster(survey: Survey, options: PlanOptions) -> ClusterPlan:
         topology = restrict_topology(
             topology, [host for host in topology.hosts if host not in left_out]
         )
+    _require_known_networks(topology, options)
     addresses = plan_addresses(topology, survey.recording.operator, pool=options.pool)
     scripts = plan_setup(
         topology,
@@ -127,6 +128,21 @@ def plan_cluster(survey: Survey, options: PlanOptions) -> ClusterPlan:
     )
     hostfile = _hostfile(topology, ring, addresses, options)
     return ClusterPlan(topology, ring, addresses, scripts, hostfile, left_out)
+
+
+def _require_known_networks(topology: Topology, options: PlanOptions) -> None:
+    """Refuse to choose addresses without having looked at those every host uses."""
+    for host, report in topology.reports.items():
+        if "ifconfig" in report.unread:
+            raise AddressError(
+                f"the addresses and bridges of {host} are not known, as its ifconfig was not read",
+                hint=f"See what is wrong with: ssh {host} /sbin/ifconfig -a",
+            )
+        if "netstat" in report.unread and options.pool is None:
+            raise AddressError(
+                f"the routes of {host} are not known, as its netstat was not read",
+                hint="Name a block that nothing uses: --pool 10.99.0.0/24.",
+            )
 
 
 def suggest_rdma(topology: Topology) -> str | None:
