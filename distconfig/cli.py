@@ -10,6 +10,18 @@ from typing import Annotated, Any
 import typer
 
 from distconfig.commands.day_after import register
+from distconfig.commands.options import (
+    AcceptNew,
+    Dot,
+    From,
+    HostfileIn,
+    Hosts,
+    IgnoreUnreachable,
+    Json,
+    Png,
+    Svg,
+    Verbose,
+)
 from distconfig.errors import DistconfigError
 from distconfig.printable import escape_controls
 from ring_runtime.errors import HostfileError
@@ -24,25 +36,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Hosts = Annotated[
-    str | None,
-    typer.Option(help="Hosts as ssh knows them, separated by commas.", metavar="H1,H2,..."),
-]
-HostfileIn = Annotated[
-    Path | None, typer.Option(help="Take the hosts from this hostfile.", metavar="FILE")
-]
-From = Annotated[
-    Path | None,
-    typer.Option("--from", help="Use a recording instead of asking hosts.", metavar="DIR"),
-]
-AcceptNew = Annotated[
-    bool,
-    typer.Option(
-        "--accept-new-host-keys", help="Accept host keys never seen before; never a changed one."
-    ),
-]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more on stderr.")]
 
 
 @app.callback()
@@ -68,10 +61,10 @@ def configure(
     allow_subset: Annotated[
         bool, typer.Option("--allow-subset", help="Without a ring of all, take the largest.")
     ] = False,
-    dot: Annotated[bool, typer.Option("--dot", help="Print the cabling as DOT.")] = False,
-    png: Annotated[Path | None, typer.Option(help="Draw it as PNG.", metavar="FILE")] = None,
-    svg: Annotated[Path | None, typer.Option(help="Draw it as SVG.", metavar="FILE")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the cabling as JSON.")] = False,
+    dot: Dot = False,
+    png: Png = None,
+    svg: Svg = None,
+    json: Json = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -94,9 +87,7 @@ def configure(
     replace_addresses: Annotated[
         bool, typer.Option("--replace-addresses", help="Replace foreign addresses on the ports.")
     ] = False,
-    ignore_unreachable: Annotated[
-        bool, typer.Option("--ignore-unreachable", help="Go on without hosts that do not answer.")
-    ] = False,
+    ignore_unreachable: IgnoreUnreachable = False,
     accept_new_host_keys: AcceptNew = False,
     verbose: Verbose = False,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
@@ -181,13 +172,11 @@ def advise(
             help="Propose cables from free ports: ring, double-ring or mesh.", metavar="SHAPE"
         ),
     ] = None,
-    dot: Annotated[bool, typer.Option("--dot", help="Print the picture as DOT.")] = False,
-    png: Annotated[Path | None, typer.Option(help="Draw it as PNG.", metavar="FILE")] = None,
-    svg: Annotated[Path | None, typer.Option(help="Draw it as SVG.", metavar="FILE")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    ignore_unreachable: Annotated[
-        bool, typer.Option("--ignore-unreachable", help="Go on without hosts that do not answer.")
-    ] = False,
+    dot: Dot = False,
+    png: Png = None,
+    svg: Svg = None,
+    json: Json = False,
+    ignore_unreachable: IgnoreUnreachable = False,
     accept_new_host_keys: AcceptNew = False,
     verbose: Verbose = False,
 ) -> None:

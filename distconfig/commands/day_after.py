@@ -10,31 +10,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from distconfig.commands.options import (
+    AcceptNew,
+    Dot,
+    From,
+    HostfileIn,
+    Hosts,
+    IgnoreUnreachable,
+    Json,
+    Png,
+    Svg,
+    Verbose,
+)
+
 if TYPE_CHECKING:
     from distconfig.sources import HostSource
 
 __all__ = ["register"]
 
-_Hosts = Annotated[
-    str | None,
-    typer.Option(help="Hosts as ssh knows them, separated by commas.", metavar="H1,H2,..."),
-]
-_Hostfile = Annotated[
-    Path | None, typer.Option(help="Take the hosts from this hostfile.", metavar="FILE")
-]
-_From = Annotated[
-    Path | None,
-    typer.Option("--from", help="Use a recording instead of asking hosts.", metavar="DIR"),
-]
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_AcceptNew = Annotated[
-    bool, typer.Option(help="Accept host keys never seen before; never a changed one.")
-]
-_Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more on stderr.")]
 _Print = Annotated[bool, typer.Option("--print", help="Print the commands; they are not run.")]
-_IgnoreUnreachable = Annotated[
-    bool, typer.Option("--ignore-unreachable", help="Go on without hosts that do not answer.")
-]
 
 
 def register(app: typer.Typer) -> None:
@@ -61,8 +55,8 @@ def _source(
 
 
 def _verify(
-    hosts: _Hosts = None,
-    hostfile: _Hostfile = None,
+    hosts: Hosts = None,
+    hostfile: HostfileIn = None,
     seconds: Annotated[
         float,
         typer.Option(help="Load each direction of a cable for so long.", metavar="S", min=0.1),
@@ -71,12 +65,12 @@ def _verify(
         float,
         typer.Option(help="Load all cables at once for so long instead.", metavar="MINUTES", min=0),
     ] = 0.0,
-    dot: Annotated[bool, typer.Option("--dot", help="Print the picture as DOT.")] = False,
-    png: Annotated[Path | None, typer.Option(help="Draw it as PNG.", metavar="FILE")] = None,
-    svg: Annotated[Path | None, typer.Option(help="Draw it as SVG.", metavar="FILE")] = None,
-    json: _Json = False,
-    accept_new_host_keys: _AcceptNew = False,
-    verbose: _Verbose = False,
+    dot: Dot = False,
+    png: Png = None,
+    svg: Svg = None,
+    json: Json = False,
+    accept_new_host_keys: AcceptNew = False,
+    verbose: Verbose = False,
 ) -> None:
     """Load every cable in both directions and say what each is worth.
 
@@ -92,18 +86,18 @@ def _verify(
 
 
 def _doctor(
-    hosts: _Hosts = None,
-    hostfile: _Hostfile = None,
-    from_: _From = None,
+    hosts: Hosts = None,
+    hostfile: HostfileIn = None,
+    from_: From = None,
     save: Annotated[
         Path | None, typer.Option(help="Keep what the hosts said in this folder.", metavar="DIR")
     ] = None,
     anonymise: Annotated[
         bool, typer.Option("--anonymise", help="Replace names and addresses in what --save keeps.")
     ] = False,
-    json: _Json = False,
-    accept_new_host_keys: _AcceptNew = False,
-    verbose: _Verbose = False,
+    json: Json = False,
+    accept_new_host_keys: AcceptNew = False,
+    verbose: Verbose = False,
 ) -> None:
     """Name what is wrong with these hosts, why, and what to do; change nothing.
 
@@ -117,12 +111,12 @@ def _doctor(
 
 
 def _status(
-    hosts: _Hosts = None,
-    hostfile: _Hostfile = None,
-    from_: _From = None,
-    json: _Json = False,
-    accept_new_host_keys: _AcceptNew = False,
-    verbose: _Verbose = False,
+    hosts: Hosts = None,
+    hostfile: HostfileIn = None,
+    from_: From = None,
+    json: Json = False,
+    accept_new_host_keys: AcceptNew = False,
+    verbose: Verbose = False,
 ) -> None:
     """Say in what these hosts are no longer what was set up.
 
@@ -136,15 +130,15 @@ def _status(
 
 
 def _reapply(
-    hosts: _Hosts = None,
-    hostfile: _Hostfile = None,
-    from_: _From = None,
+    hosts: Hosts = None,
+    hostfile: HostfileIn = None,
+    from_: From = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show each command with its undo; change nothing.")
     ] = False,
-    json: _Json = False,
-    accept_new_host_keys: _AcceptNew = False,
-    verbose: _Verbose = False,
+    json: Json = False,
+    accept_new_host_keys: AcceptNew = False,
+    verbose: Verbose = False,
 ) -> None:
     """Bring back what was set up, on the hosts where it drifted and only there.
 
@@ -158,8 +152,8 @@ def _reapply(
 
 
 def _watch(
-    hosts: _Hosts = None,
-    hostfile: _Hostfile = None,
+    hosts: Hosts = None,
+    hostfile: HostfileIn = None,
     every: Annotated[
         float, typer.Option(help="Seconds from one look to the next.", metavar="S", min=0.1)
     ] = 2.0,
@@ -167,8 +161,8 @@ def _watch(
         int, typer.Option(help="End after so many looks; 0 for never.", metavar="N", min=0)
     ] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print a line of JSON each time.")] = False,
-    accept_new_host_keys: _AcceptNew = False,
-    verbose: _Verbose = False,
+    accept_new_host_keys: AcceptNew = False,
+    verbose: Verbose = False,
 ) -> None:
     """Show drift and what goes over each cable, again and again.
 
@@ -186,9 +180,9 @@ def _wait_ready(
     timeout: Annotated[
         float, typer.Option(help="Give up after so many seconds.", metavar="S", min=0)
     ] = 120.0,
-    json: _Json = False,
-    accept_new_host_keys: _AcceptNew = False,
-    verbose: _Verbose = False,
+    json: Json = False,
+    accept_new_host_keys: AcceptNew = False,
+    verbose: Verbose = False,
 ) -> None:
     """Wait until every cable of a hostfile answers, for instance after a restart.
 
@@ -201,14 +195,14 @@ def _wait_ready(
 
 
 def _persist(
-    hosts: _Hosts = None,
-    hostfile: _Hostfile = None,
-    from_: _From = None,
+    hosts: Hosts = None,
+    hostfile: HostfileIn = None,
+    from_: From = None,
     print_: _Print = False,
-    json: _Json = False,
-    ignore_unreachable: _IgnoreUnreachable = False,
-    accept_new_host_keys: _AcceptNew = False,
-    verbose: _Verbose = False,
+    json: Json = False,
+    ignore_unreachable: IgnoreUnreachable = False,
+    accept_new_host_keys: AcceptNew = False,
+    verbose: Verbose = False,
 ) -> None:
     """Print the commands that make a setup last over restarts; not yet proved on hardware.
 
@@ -223,14 +217,14 @@ def _persist(
 
 
 def _unpersist(
-    hosts: _Hosts = None,
-    hostfile: _Hostfile = None,
-    from_: _From = None,
+    hosts: Hosts = None,
+    hostfile: HostfileIn = None,
+    from_: From = None,
     print_: _Print = False,
-    json: _Json = False,
-    ignore_unreachable: _IgnoreUnreachable = False,
-    accept_new_host_keys: _AcceptNew = False,
-    verbose: _Verbose = False,
+    json: Json = False,
+    ignore_unreachable: IgnoreUnreachable = False,
+    accept_new_host_keys: AcceptNew = False,
+    verbose: Verbose = False,
 ) -> None:
     """Print the commands that take back what persist printed.
 
