@@ -17,10 +17,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Idle", "Move", "Pair", "Rewiring", "Wiring", "hops_of", "rewire"]
+from distconfig.open_hops import Budget
 
-_MAX_TRIES = 2_000
-"""Sets of cables tried for one order of hosts; never reached with eight hosts of six ports."""
+__all__ = ["Idle", "Move", "Pair", "Rewiring", "Wiring", "hops_of", "rewire"]
 
 Pair = tuple[int, int]
 """Two hosts, the lower first."""
@@ -125,15 +124,20 @@ def hops_of(order: Sequence[int]) -> list[Pair]:
     return [(min(a, b), max(a, b)) for a, b in zip(order, following, strict=True)]
 
 
-def rewire(wiring: Wiring, order: Sequence[int], width: int, max_steps: int) -> Rewiring | None:
+def rewire(
+    wiring: Wiring, order: Sequence[int], width: int, max_steps: int, budget: Budget
+) -> Rewiring | None:
     """The fewest steps for a ring of this order and width, with the fewest new cables.
 
     Returns:
         None if it takes more than ``max_steps``.
 
+    Raises:
+        OutOfSteps: The budget ended before that was known.
+
     Example:
         >>> square = Wiring((1, 1, 1), (Idle((0, 1)), Idle((1, 2))), {(0, 1): (0,), (1, 2): (1,)})
-        >>> rewire(square, (0, 1, 2), 1, 3)
+        >>> rewire(square, (0, 1, 2), 1, 3, Budget(10))
         Rewiring(order=(0, 1, 2), moves=(), adds=((0, 2),), removes=())
     """
     demands = [pair for pair in hops_of(order) for _ in range(wiring.lacking(pair, width))]
@@ -144,7 +148,7 @@ def rewire(wiring: Wiring, order: Sequence[int], width: int, max_steps: int) -> 
     short = Counter(host for pair in demands for host in pair)
     short.subtract(dict(enumerate(wiring.free)))
     matching = _Matching(wiring, demands)
-    touched = _touch(wiring, idle, +short, matching, max_steps - len(demands))
+    touched = _Cover(wiring, matching, budget).find(idle, +short, max_steps - len(demands))
     if touched is None:
         return None
     removes = [cable for cable in touched if not matching.match(cable)]
@@ -168,6 +172,7 @@ class _Matching:
             [index for index, pair in enumerate(demands) if cable.kept_end(pair) is not None]
             for cable in wiring.cables
         ]
+        self.n_demands = len(demands)
         self.taken: dict[int, int] = {}
 
     def match(self, cable: int) -> bool:
@@ -191,44 +196,59 @@ class _Matching:
         return unmatched
 
 
-def _touch(
-    wiring: Wiring, idle: Sequence[int], short: Counter[int], matching: _Matching, spare: int
-) -> tuple[int, ...] | None:
-    """Idle cables that vacate what hosts are short of, the fewest of them without a demand."""
-    for allowed in range(spare + 1):
-        tries = [_MAX_TRIES]
-        found = _cover(wiring, idle, short, (), matching, allowed, tries)
-        if found is not None:
-            return found
-    return None
+class _Cover:
+    """The search for idle cables that vacate what hosts are short of."""
 
+    def __init__(self, wiring: Wiring, matching: _Matching, budget: Budget) -> None:
+        self._vacated = [cable.vacated() for cable in wiring.cables]
+        self._matching = matching
+        self._budget = budget
 
-def _cover(
-    wiring: Wiring,
-    idle: Sequence[int],
-    short: Counter[int],
-    touched: tuple[int, ...],
-    matching: _Matching,
-    allowed: int,
-    tries: list[int],
-) -> tuple[int, ...] | None:
-    """Touch cables of the first host that is short, then of the next; depth first."""
-    tries[0] -= 1
-    if matching.n_unmatched(touched) > allowed or tries[0] < 0:
+    def find(
+        self, idle: Sequence[int], short: Counter[int], most_unmatched: int
+    ) -> tuple[int, ...] | None:
+        """The cables to touch, with the fewest of them that can become no demand.
+
+        Raises:
+            OutOfSteps: The budget ended.
+        """
+        fewest = self._fewest_unmatched(idle, short, 0)
+        for allowed in range(fewest, most_unmatched + 1):
+            found = self._extend(idle, short, (), allowed)
+            if found is not None:
+                return found
         return None
-    if not short:
-        return touched
-    host = min(short)
-    passed_over: set[int] = set()
-    for cable in idle:
-        vacated = wiring.cables[cable].vacated()
-        if not vacated[host]:
-            continue
-        passed_over.add(cable)
-        left = short.copy()
-        left.subtract({at: number for at, number in vacated.items() if at in short})
-        rest = [each for each in idle if each not in passed_over]
-        found = _cover(wiring, rest, +left, (*touched, cable), matching, allowed, tries)
-        if found is not None:
-            return found
-    return None
+
+    def _extend(
+        self, idle: Sequence[int], short: Counter[int], touched: tuple[int, ...], allowed: int
+    ) -> tuple[int, ...] | None:
+        """Touch cables of the first host that is short, then of the next; depth first."""
+        self._budget.spend()
+        if self._matching.n_unmatched(touched) > allowed:
+            return None
+        if not short:
+            return touched
+        if self._fewest_unmatched(idle, short, len(touched)) > allowed:
+            return None
+        host = min(short)
+        passed_over: set[int] = set()
+        for cable in idle:
+            if not self._vacated[cable][host]:
+                continue
+            passed_over.add(cable)
+            rest = [each for each in idle if each not in passed_over]
+            left = +(short - self._vacated[cable])
+            found = self._extend(rest, left, (*touched, cable), allowed)
+            if found is not None:
+                return found
+        return None
+
+    def _fewest_unmatched(self, idle: Sequence[int], short: Counter[int], n_touched: int) -> int:
+        """A bound from numbers alone: cables to touch at least, less the demands there are."""
+        if not short:
+            return 0
+        most = max((sum((short & self._vacated[cable]).values()) for cable in idle), default=0)
+        if not most:
+            return len(self._vacated) + 1
+        n_more = -(-sum(short.values()) // most)
+        return max(0, n_touched + n_more - self._matching.n_demands)

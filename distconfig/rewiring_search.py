@@ -7,6 +7,7 @@ from itertools import permutations
 
 from distconfig import ring_exact
 from distconfig.hops import HopGraph
+from distconfig.open_hops import Budget, OutOfSteps
 from distconfig.rewiring import Rewiring, Wiring, hops_of, rewire
 from distconfig.rewiring_walk import walk_to_order
 
@@ -14,6 +15,9 @@ __all__ = ["MAX_HOSTS", "find_rewiring"]
 
 MAX_HOSTS = 8
 """Up to here every order of the hosts is considered: 2,520 of eight."""
+
+_TRIES_PER_ORDER = 20_000
+"""Sets of cables tried for one order; eight hosts of six ports were seen to need a few hundred."""
 
 
 def find_rewiring(
@@ -26,7 +30,7 @@ def find_rewiring(
 
     Returns:
         None if no order can be cabled; and whether the rewiring is proved to have
-        the fewest steps, which up to eight hosts it always is.
+        the fewest steps.
     """
     size = len(wiring.free)
     needed = width if size == 2 else 2 * width
@@ -34,23 +38,29 @@ def find_rewiring(
         return None, True
     most = size * width + len(wiring.cables) if max_steps is None else max_steps
     if size <= MAX_HOSTS:
-        return _best_of(wiring, width, most, _all_orders(wiring, width)), True
-    best = _best_of(wiring, width, most, _promising_orders(wiring, width))
+        return _best_of(wiring, width, most, _all_orders(wiring, width))
+    best, _ = _best_of(wiring, width, most, _promising_orders(wiring, width))
     return best, best is not None and _is_least(wiring, width, best)
 
 
 def _best_of(
     wiring: Wiring, width: int, most: int, orders: Sequence[Sequence[int]]
-) -> Rewiring | None:
-    """The best rewiring of orders given by ascending number of cables lacking."""
+) -> tuple[Rewiring | None, bool]:
+    """The best rewiring of some orders, and whether each order was looked into to the end."""
     best: Rewiring | None = None
+    is_complete = True
     for order in orders:
-        found = rewire(wiring, order, width, most)
+        try:
+            found = rewire(wiring, order, width, most, Budget(_TRIES_PER_ORDER))
+        except OutOfSteps:
+            is_complete = False
+            continue
         if found is None:
             continue
         if best is None or (found.n_steps, found.n_new_cables) < (best.n_steps, best.n_new_cables):
-            best, most = found, found.n_steps
-    return best
+            best = found
+            most = found.n_steps if found.n_new_cables else found.n_steps - 1
+    return best, is_complete
 
 
 def _all_orders(wiring: Wiring, width: int) -> list[tuple[int, ...]]:
