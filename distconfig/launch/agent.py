@@ -29,6 +29,8 @@ __all__ = ["Agent", "main"]
 #: How often to look while something is due that announces itself by no event.
 TICK_S = 0.05
 UNLIMITED = 1 << 62
+#: How long all hosts together may take until ranks start; nothing runs as yet.
+PREPARATION_S = 300.0
 
 
 class Agent:
@@ -51,7 +53,7 @@ class Agent:
         self._is_told_to_leave = False
         self._is_ending = False
         self._is_paused = False
-        self._lost_after_s = 60.0
+        self._lost_after_s = PREPARATION_S
         self._beat_s = 1.0
         self._heard_at = self._beat_at = time.monotonic()
 

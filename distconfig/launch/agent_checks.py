@@ -60,6 +60,7 @@ def _find_cwd(request: dict[str, Any], problems: list[dict[str, Any]]) -> str:
         return wanted
     if request["cwd_is_asked"]:
         problems.append({"kind": "cwd", "path": wanted})
+        return wanted
     home = os.path.expanduser("~")
     return home if os.path.isdir(home) else "/"
 

@@ -5,7 +5,7 @@ and nothing but the standard library.
 """
 
 # Not pathlib, which would be a tenth of the agent's start-up time.
-# ruff: noqa: PTH102, PTH108, PTH118
+# ruff: noqa: PTH102, PTH108, PTH112, PTH118
 from __future__ import annotations
 
 import os
@@ -25,7 +25,9 @@ class PrivateFolder:
     def file(self, name: str) -> str:
         """Where a file of this name goes."""
         if not self._path:
-            parent = os.environ.get("TMPDIR") or "/tmp"
+            parent = os.environ.get("TMPDIR", "/tmp")
+            if not os.path.isdir(parent):
+                parent = "/tmp"
             path = os.path.join(parent, f"distributed_launch-{os.urandom(8).hex()}")
             os.mkdir(path, 0o700)
             self._path = path

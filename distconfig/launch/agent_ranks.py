@@ -92,8 +92,10 @@ class RankProcess:
             for fd in (self.stdin, our_stdout, our_stderr):
                 os.close(fd)
             code = 127 if isinstance(error, FileNotFoundError) else 126
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise Unstartable(code, f"{argv[0]}: {reason}") from error
+            where, why = str(argv[0]), str(error)
+            if isinstance(error, OSError):
+                where, why = error.filename or where, str(error.strerror)
+            raise Unstartable(code, f"{where}: {why}") from error
         finally:
             for fd in (stdin, stdout, stderr):
                 os.close(fd)

@@ -26,6 +26,9 @@ __all__ = [
 ]
 
 
+_LONGEST_PROBLEM = 2000
+
+
 @dataclass(frozen=True)
 class Problem:
     """A reason not to start.
@@ -44,7 +47,7 @@ class Problem:
     def __str__(self) -> str:
         place = f"{self.host}: " if self.host else ""
         hint = f"\n      {self.hint}" if self.hint else ""
-        return escape_controls(f"{place}{self.what}{hint}")
+        return escape_controls(f"{place}{self.what}{hint}"[:_LONGEST_PROBLEM])
 
 
 def plan_request(

@@ -77,8 +77,6 @@ def run_job(options: Options, local_agent: LocalAgent | None = None) -> Conclusi
     conclusion = supervisor.run()
     if logs is not None and logs.problem:
         say(f"the files in {options.log_dir} are not complete: {logs.problem}")
-    if is_mpi and conclusion.failure is not None:
-        conclusion.failure.rank = -1
     return conclusion
 
 
@@ -178,7 +176,7 @@ def _assemble_mpirun(
         is_tagged=options.tag_output,
         lost_after_s=options.lost_after_s,
     )
-    return [RunningHost(first.part.host, first.link, order)]
+    return [RunningHost(first.part.host, first.link, order, is_mpirun=True)]
 
 
 def _tell_commands(hosts: Sequence[RunningHost], names: Sequence[str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from distconfig.errors import RankFailed
@@ -12,8 +11,8 @@ from distconfig.printable import escape_controls
 
 __all__ = [
     "HOST_LOST",
+    "FirstFailure",
     "RankEnd",
-    "blame",
     "describe_end",
     "exit_code_of",
     "last_lines",
@@ -24,6 +23,8 @@ __all__ = [
 
 #: The exit code for a rank whose host was lost, which is what ssh gives.
 HOST_LOST = 255
+#: How long a victim's failure waits for the one of which it speaks.
+SETTLE_S = 0.5
 _LINES_SHOWN = 5
 _WIDEST_LINE = 300
 _PEER_LOST = re.compile(rb"^(?:[\w.]+\.)?PeerLost\b")
@@ -90,13 +91,41 @@ def looks_like_victim(end: RankEnd) -> bool:
     return bool(lines) and _PEER_LOST.match(lines[-1]) is not None
 
 
-def blame(failures: Sequence[RankEnd]) -> RankEnd:
-    """The failure that came first, leaving aside those that say another was first.
+class FirstFailure:
+    """Finds the rank to blame: the first that failed and does not say that another one did.
 
-    Args:
-        failures: In order of time, at least one.
+    Example:
+        >>> failures = FirstFailure()
+        >>> failures.decide(0.0, is_last=False)
+        >>> failures.note(RankEnd(1, "b", 1, stderr=b"PeerLost: rank 2 is gone"), now=0.0)
+        >>> failures.decide(0.1, is_last=False)
+        >>> failures.note(RankEnd(2, "c", -9), now=0.2)
+        >>> failures.decide(0.2, is_last=False).rank
+        2
     """
-    return next((end for end in failures if not looks_like_victim(end)), failures[0])
+
+    def __init__(self) -> None:
+        self._failures: list[RankEnd] = []
+        self.settle_until: float | None = None
+
+    def note(self, end: RankEnd, now: float) -> None:
+        """A rank has failed."""
+        self._failures.append(end)
+        if self.settle_until is None:
+            self.settle_until = now + SETTLE_S
+
+    def decide(self, now: float, *, is_last: bool) -> RankEnd | None:
+        """The failure to blame; None while there is none, or a victim waits for another's.
+
+        Args:
+            is_last: No rank is left that could fail.
+        """
+        for end in self._failures:
+            if not looks_like_victim(end):
+                return end
+        if self.settle_until is not None and (is_last or now >= self.settle_until):
+            return self._failures[0]
+        return None
 
 
 def last_lines(end: RankEnd) -> str:

@@ -149,8 +149,8 @@ def list_entries(options: Options, hostfile: Hostfile | None) -> Hostfile:
         UsageError: A host name is not one.
     """
     if hostfile is None:
-        names = (options.hosts or "127.0.0.1").split(",")
-        hosts = [check_host_name(name.strip()) for name in names]
+        names = "127.0.0.1" if options.hosts is None else options.hosts
+        hosts = [check_host_name(name.strip()) for name in names.split(",")]
         hostfile = Hostfile(tuple(HostfileEntry(host, _addresses_of(host)) for host in hosts))
     elif find_backend(options, hostfile) == "nccl":
         return hostfile

@@ -16,13 +16,8 @@ from distconfig.errors import RankFailed
 from distconfig.launch import frames
 from distconfig.launch.accounts import Accounts
 from distconfig.launch.agent_link import AgentLink
-from distconfig.launch.outcome import (
-    HOST_LOST,
-    RankEnd,
-    blame,
-    looks_like_victim,
-    report_failure,
-)
+from distconfig.launch.agent_ranks import GRACE_S
+from distconfig.launch.outcome import HOST_LOST, FirstFailure, RankEnd, report_failure
 from distconfig.launch.output import LineMerger, Piece, Source
 from distconfig.launch.printer import LogFiles, Printer
 from distconfig.launch.signals import note_signals
@@ -30,12 +25,11 @@ from distconfig.launch.stdin import StandardInput
 
 __all__ = ["Conclusion", "RunningHost", "Supervisor"]
 
-GRACE_S = 3.0
 #: How long a host may take, once the grace is over, to say that its ranks have ended.
 CONFIRM_S = 3.0
-#: How long to wait for the failure of which another one speaks.
-SETTLE_S = 0.5
-_BEAT_S = 1.0
+#: Before we stop ourselves, time for the order to stop to leave for the hosts.
+_PARTING_S = 0.2
+_LONGEST_REASON = 300
 _TAIL = 4096
 _STREAMS = {frames.STDOUT: 1, frames.STDERR: 2}
 _KINDS = {fd: kind for kind, fd in _STREAMS.items()}
@@ -47,11 +41,13 @@ class RunningHost:
 
     Args:
         order: What starts them, from `assemble_order`.
+        is_mpirun: Its one process is mpirun, and no rank.
     """
 
     name: str
     link: AgentLink
     order: dict[str, Any]
+    is_mpirun: bool = False
     unclosed: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -101,13 +97,13 @@ class Supervisor:
         self._running = {rank for host in hosts for rank in host.unclosed}
         self._accounts = Accounts()
         self._tails: defaultdict[Source, bytes] = defaultdict(bytes)
-        self._failures: list[RankEnd] = []
+        self._first_failure = FirstFailure()
         self._failure: RankFailed | None = None
         self._exit_code: int | None = None
         self._unconfirmed: list[str] = []
-        self._settle_until: float | None = None
         self._give_up_at: float | None = None
         self._is_hurried = False
+        self._beat_s = min(1.0, lost_after_s / 4)
         self._beat_at = 0.0
 
     def run(self) -> Conclusion:
@@ -153,11 +149,14 @@ class Supervisor:
         self._look_at_clock(now)
 
     def _time_to_wait(self, now: float) -> float:
-        due = [self._beat_at + _BEAT_S]
-        for moment in (self._merger.next_deadline(), self._settle_until, self._give_up_at):
+        due = [self._beat_at + self._beat_s]
+        for moment in (self._merger.next_deadline(), self._settle_until(), self._give_up_at):
             if moment is not None:
                 due.append(moment)
         return max(0.0, min(due) - now)
+
+    def _settle_until(self) -> float | None:
+        return self._first_failure.settle_until if self._exit_code is None else None
 
     # What comes from the hosts
 
@@ -188,7 +187,9 @@ class Supervisor:
         elif frame.kind == frames.EXIT:
             report = frames.decode_json(frame)
             code, reason = int(report["returncode"]), str(report["unstartable"])
-            self._note_end(rank, host, code, now, unstartable=reason)
+            if not -256 < code < 256:
+                raise frames.FrameError(f"no rank ends with {code}")
+            self._note_end(rank, host, code, now, unstartable=reason[:_LONGEST_REASON])
         elif frame.kind == frames.CLOSED and rank not in self._running:
             self._close_rank(host, rank, now)
         else:
@@ -216,12 +217,12 @@ class Supervisor:
         unstartable: str = "",
         lost: str = "",
     ) -> None:
-        """A rank has ended; a failure that is not our own doing ends the job."""
+        """A rank has ended; a failure that is not our own doing will end the job."""
         self._running.discard(rank)
         if returncode == 0 or self._exit_code is not None:
             return
         end = RankEnd(
-            rank,
+            -1 if host.is_mpirun else rank,
             host.name,
             returncode,
             unstartable=unstartable,
@@ -229,11 +230,7 @@ class Supervisor:
             stderr=self._tails[rank, 2],
             stdout=self._tails[rank, 1],
         )
-        self._failures.append(end)
-        if not looks_like_victim(end) or not self._running:
-            self._conclude_failure(now)
-        elif self._settle_until is None:
-            self._settle_until = now + SETTLE_S
+        self._first_failure.note(end, now)
 
     def _lose(self, host: RunningHost, reason: str, now: float) -> None:
         """A host is gone: what its ranks do can no more be known."""
@@ -269,7 +266,7 @@ class Supervisor:
     # The end
 
     def _look_at_clock(self, now: float) -> None:
-        if now - self._beat_at >= _BEAT_S:
+        if now - self._beat_at >= self._beat_s:
             self._beat_at = now
             for host in self._hosts:
                 host.link.send(frames.encode(frames.BEAT))
@@ -277,8 +274,8 @@ class Supervisor:
             silence_s = now - host.link.heard_at
             if silence_s > self._lost_after_s:
                 self._lose(host, f"nothing was heard of it for {silence_s:.0f} s", now)
-        if self._settle_until is not None and now >= self._settle_until:
-            self._conclude_failure(now)
+        if self._exit_code is None:
+            self._look_for_failure(now)
         if self._printer.broken is not None:
             self._is_hurried = True
             if self._exit_code is None:  # as if SIGPIPE had ended us
@@ -289,10 +286,10 @@ class Supervisor:
                 self._lose(host, "", now)
             self._give_up_at = None
 
-    def _conclude_failure(self, now: float) -> None:
-        self._settle_until = None
-        if self._exit_code is None:
-            self._failure = report_failure(blame(self._failures), len(self._running))
+    def _look_for_failure(self, now: float) -> None:
+        end = self._first_failure.decide(now, is_last=not self._running)
+        if end is not None:
+            self._failure = report_failure(end, len(self._running))
             self._end(self._failure.returncode, now)
 
     def _end(self, exit_code: int, now: float, grace_s: float = GRACE_S) -> None:
@@ -315,6 +312,7 @@ class Supervisor:
         """Stop the ranks, then ourselves, until somebody lets us go on."""
         for host in self._hosts:
             host.link.send(frames.encode(frames.PAUSE))
+        select.select([], [], [], _PARTING_S)  # over ssh, threads of ours carry it
         os.kill(os.getpid(), signal.SIGSTOP)
         now = time.monotonic()
         for host in self._hosts:

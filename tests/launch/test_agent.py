@@ -205,7 +205,7 @@ def test_a_launcher_that_stands_still_is_given_up(
 def test_an_agent_that_is_killed_is_noticed(
     launch: Launch, script: Script, until_ready: Until
 ) -> None:
-    job = launch("-n", "1", script("ready(); sys.stdin.read()"))
+    job = launch("-n", "1", script("ready(); sys.stdin.read()"), stdin=subprocess.PIPE)
     until_ready(1)
     [agent] = [pid for pid, words in job.processes().items() if " -I -S -c " in words]
     os.kill(agent, signal.SIGKILL)

@@ -233,3 +233,7 @@ def test_mpiruns_have_to_be_the_same_everywhere() -> None:
     ]
     missing = [(job.parts[0], answer()), (job.parts[1], answer(mpirun=second))]
     assert compare_mpiruns(missing) == []
+
+
+def test_a_problem_can_not_fill_the_screen() -> None:
+    assert len(str(Problem("a", "x" * 100_000))) == 2000

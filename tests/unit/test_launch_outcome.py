@@ -6,8 +6,8 @@ import pytest
 
 from distconfig.launch.outcome import (
     HOST_LOST,
+    FirstFailure,
     RankEnd,
-    blame,
     describe_end,
     exit_code_of,
     last_lines,
@@ -42,16 +42,34 @@ def test_an_end_in_words(end: RankEnd, said: str) -> None:
 
 
 def test_the_first_failure_is_to_blame() -> None:
-    ends = [RankEnd(3, "d", 1, stderr=b"ValueError: x\n"), RankEnd(1, "b", 2)]
-    assert blame(ends) is ends[0]
+    failures = FirstFailure()
+    assert failures.decide(9.0, is_last=True) is None
+    first = RankEnd(3, "d", 1, stderr=b"ValueError: x\n")
+    failures.note(first, 10.0)
+    failures.note(RankEnd(1, "b", 2), 10.0)
+    assert failures.decide(10.0, is_last=False) is first
 
 
 def test_a_rank_that_says_it_lost_its_peer_is_a_victim() -> None:
     victim, culprit = RankEnd(1, "b", 1, stderr=LOST_PEER), RankEnd(2, "c", -9)
     assert looks_like_victim(victim)
     assert not looks_like_victim(culprit)
-    assert blame([victim, culprit]) is culprit
-    assert blame([victim]) is victim
+    failures = FirstFailure()
+    failures.note(victim, 10.0)
+    assert failures.settle_until == 10.5
+    assert failures.decide(10.4, is_last=False) is None
+    failures.note(culprit, 10.4)
+    assert failures.decide(10.4, is_last=False) is culprit
+
+
+def test_a_victim_is_blamed_when_nobody_else_fails() -> None:
+    victim = RankEnd(1, "b", 1, stderr=LOST_PEER)
+    failures = FirstFailure()
+    failures.note(victim, 10.0)
+    failures.note(RankEnd(0, "a", 1, stderr=LOST_PEER), 10.3)
+    assert failures.settle_until == 10.5
+    assert failures.decide(10.3, is_last=True) is victim
+    assert failures.decide(10.5, is_last=False) is victim
 
 
 def test_a_rank_that_only_mentions_a_lost_peer_is_no_victim() -> None:

@@ -204,6 +204,7 @@ def test_mlx_meaning_of_an_explicit_python() -> None:
     [
         (Options(hosts="a,b"), None, "rank 0 on a has no address to listen on"),
         (Options(hosts="a,"), None, "a host name is empty"),
+        (Options(hosts=""), None, "a host name is empty"),
         (Options(hosts="-oProxyCommand=x,b"), None, "begins with '-'"),
         (Options(hosts="a;b"), None, "'a;b' is not a host name"),
         (Options(backend="jaccl", repeat=2), None, "lists 0 RDMA devices for 2 ranks"),
