@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 from dataclasses import dataclass
 
+from ring_runtime.hostfile import AddressList, Endpoint
 from ring_runtime.wire import Hello
 
-__all__ = ["Job", "Slot", "describe_mismatch"]
+__all__ = ["Job", "Slot", "describe_mismatch", "find_exposed"]
+
+# Where distributed_config takes the addresses of cables from, as long as they are free.
+_CABLES = tuple(
+    ipaddress.ip_network(block)
+    for block in (
+        *(f"10.{number}.0.0/20" for number in range(224, 232)),
+        "172.29.0.0/20",
+        "192.168.224.0/20",
+    )
+)
 
 Slot = tuple[str, int]
 
@@ -62,3 +74,27 @@ def describe_mismatch(ours: Hello, theirs: Hello) -> str:
         who = "the other has" if theirs.has_secret else "only we have"
         return f"{who} a RING_SECRET"
     return ""
+
+
+def find_exposed(addresses: AddressList) -> Endpoint | None:
+    """The first endpoint that others than this machine and its cables may reach, if any.
+
+    Example:
+        >>> find_exposed(((Endpoint("127.0.0.1", 1),), (Endpoint("10.231.0.5", 2),))) is None
+        True
+        >>> str(find_exposed(((Endpoint("192.168.1.20", 5000),),)))
+        '192.168.1.20:5000'
+    """
+    for endpoints in addresses:
+        for endpoint in endpoints:
+            if not _is_private_to_us(endpoint.host):
+                return endpoint
+    return None
+
+
+def _is_private_to_us(host: str) -> bool:
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host == "localhost"
+    return address.is_loopback or any(address in block for block in _CABLES)

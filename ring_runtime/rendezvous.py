@@ -24,7 +24,7 @@ from ring_runtime.errors import HandshakeMismatch, PeerError, RendezvousTimeout,
 from ring_runtime.group import Group, make_world
 from ring_runtime.handshake import Call
 from ring_runtime.hostfile import AddressList, digest_address_list
-from ring_runtime.job import Job
+from ring_runtime.job import Job, find_exposed
 from ring_runtime.neighbour import Neighbour
 from ring_runtime.notices import Abort, decode_notices, encode_notice
 from ring_runtime.reception import Reception
@@ -64,6 +64,13 @@ def join_ring(
     size = len(addresses)
     if size == 1:
         return make_world(Ring(0, 1, None, None))
+    exposed = find_exposed(addresses) if secret is None and rank == 0 else None
+    if exposed is not None:
+        _LOG.warning(
+            "no RING_SECRET is set: whoever reaches %s can join this job in place of a rank "
+            "(distributed_launch sets one for you)",
+            exposed,
+        )
     deadline = time.monotonic() + init_timeout
     job = Job(digest_address_list(addresses), size, rank, secret)
     left, right = _Rendezvous(addresses, job, deadline, init_timeout).run()

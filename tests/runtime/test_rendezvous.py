@@ -152,6 +152,18 @@ def test_an_address_of_another_machine() -> None:
     assert rank.facts[0]["error"] == "RendezvousError"
     assert "not an address of this machine" in rank.facts[0]["text"]
     assert "192.0.2.1:5000" in rank.facts[0]["text"]
+    assert rank.stderr.splitlines() == [
+        "no RING_SECRET is set: whoever reaches 192.0.2.1:5000 can join this job in place of a "
+        "rank (distributed_launch sets one for you)"
+    ]
+
+
+def test_with_a_secret_an_open_address_is_no_reason_to_warn() -> None:
+    addresses = [["192.0.2.1:5000"], ["192.0.2.2:5000"]]
+    with Job(2, JOIN, addresses=addresses, ranks=[0], env={"RING_SECRET": "quince"}) as job:
+        (rank,) = job.finish(within=20)
+    assert rank.stderr == ""
+    assert "quince" not in rank.stdout
 
 
 def test_an_unknown_name() -> None:
