@@ -58,17 +58,23 @@ def _inversion(
 ) -> tuple[int, int, int]:
     """What is gained by making two hosts neighbours, and the stretch to turn round for it.
 
-    The hops after both hosts are replaced: by the hop between them and the one
-    between those that came after.
+    Two hops are replaced, those before both hosts or those after both, whichever
+    gains more: by the hop between them and the one between what is left.
     """
     first, second = sorted((order.index(host), order.index(other)))
-    if second - first < 2 or (first == 0 and second == len(order) - 1):
+    if second - first in (1, len(order) - 1):
         return -1, 0, 0
-    a, after_a = order[first], order[first + 1]
-    b, after_b = order[second], order[(second + 1) % len(order)]
-    old = _cost(graph, a, after_a) + _cost(graph, b, after_b)
-    new = _cost(graph, a, b) + _cost(graph, after_a, after_b)
-    return old - new, first + 1, second + 1
+    after = _gain(graph, order, first, second, 1), first + 1, second + 1
+    before = _gain(graph, order, first, second, -1), first, second
+    return max(after, before)
+
+
+def _gain(graph: HopGraph, order: Sequence[int], first: int, second: int, step: int) -> int:
+    """How much less it costs to join two hosts, and their neighbours on one side."""
+    a, near_a = order[first], order[first + step]
+    b, near_b = order[second], order[(second + step) % len(order)]
+    old = _cost(graph, a, near_a) + _cost(graph, b, near_b)
+    return old - _cost(graph, a, b) - _cost(graph, near_a, near_b)
 
 
 def _cost(graph: HopGraph, a: int, b: int) -> int:
