@@ -13,8 +13,8 @@ from ring_runtime.arrays import Array, as_bytes
 from ring_runtime.connection import Connection
 from ring_runtime.group import Group
 from ring_runtime.pipeline import broadcast_chain, move_message, run_ring
+from ring_runtime.program import Plan, rows_of
 from ring_runtime.reduction import Reduction, find_reduction
-from ring_runtime.strand import Plan, pool_rows
 
 __all__ = ["broadcast_array", "gather_arrays", "move_array", "reduce_arrays"]
 
@@ -56,22 +56,26 @@ def reduce_arrays(group: Group, operation: str, array: Array, name: str, result:
         reduction.fold_all(parts, flat)
 
 
-def _plan(
-    group: Group, count: int, reduction: Reduction, *, reduces: bool, gathers: bool
-) -> tuple[Plan, int]:
-    """How a large collective is cut up, and how many bytes a chunk has at most."""
-    size = group.size()
-    strands = _strands(group)
-    itemsize = reduction.partial.itemsize
+def _plan(group: Group, count: int, reduction: Reduction, *, reduces: bool, gathers: bool) -> Plan:
+    """How a large collective is cut up."""
+    size, strands, itemsize = group.size(), _strands(group), reduction.partial.itemsize
     share = -(-count // (size * strands))
     limit = CHUNK_NBYTES
     if reduces:
-        limit = min(limit, POOL_NBYTES // (strands * pool_rows(size)))
-    chunks = -(-share * itemsize // limit)
+        limit = min(limit, POOL_NBYTES // (strands * rows_of(size)))
     overlapping = min(CHUNKS_TO_OVERLAP, share * itemsize // SMALLEST_CHUNK_NBYTES)
-    chunks = min(max(chunks, overlapping, 1), count // (size * strands))
-    plan = Plan(size, group.position, group.order, count, reduces, gathers, chunks)
-    return plan, (-(-share // chunks) + 1) * itemsize
+    chunks = max(-(-share * itemsize // limit), overlapping, 1)
+    chunks = min(chunks, count // (size * strands))
+    return Plan(group.position, group.order, count, strands, chunks, reduces, gathers)
+
+
+def _pool(group: Group, plan: Plan, reduction: Reduction) -> Array:
+    """Memory for the partial results of every strand, a row for each."""
+    share = -(-plan.count // (plan.size * plan.strands))
+    row = -(-(-(-share // plan.chunks) + 1) * reduction.partial.itemsize // 64) * 64
+    rows = rows_of(plan.size) if plan.reduces else 0
+    pool = group.ring.scratch(plan.strands * rows * row)
+    return pool.reshape(plan.strands, rows, row)
 
 
 def _reduce_large(
@@ -83,10 +87,9 @@ def _reduce_large(
         source = flat
     else:
         source = np.ascontiguousarray(array).reshape(-1)
-    plan, chunk_nbytes = _plan(group, array.size, reduction, reduces=True, gathers=gathers)
-    row = -(-chunk_nbytes // 64) * 64
-    scratch = group.ring.scratch(_strands(group) * pool_rows(plan.size) * row)
-    run_ring(group.ring, group.routes, plan, header, source, flat, reduction, scratch)
+    plan = _plan(group, array.size, reduction, reduces=True, gathers=gathers)
+    pool = _pool(group, plan, reduction)
+    run_ring(group.ring, group.routes, plan, header, source, flat, reduction, pool)
 
 
 def gather_arrays(group: Group, array: Array, name: str, rows: Array) -> None:
@@ -105,9 +108,9 @@ def gather_arrays(group: Group, array: Array, name: str, rows: Array) -> None:
         np.copyto(own.reshape(array.shape), array)
         flat = rows.reshape(-1)
         reduction = find_reduction("all_sum", array.dtype)
-        plan, _ = _plan(group, flat.size, reduction, reduces=False, gathers=True)
-        scratch = group.ring.scratch(0)
-        run_ring(group.ring, group.routes, plan, header, flat, flat, reduction, scratch)
+        plan = _plan(group, flat.size, reduction, reduces=False, gathers=True)
+        pool = _pool(group, plan, reduction)
+        run_ring(group.ring, group.routes, plan, header, flat, flat, reduction, pool)
 
 
 def broadcast_array(group: Group, array: Array, name: str, root: int, result: Array) -> None:

@@ -62,27 +62,32 @@ class Watch(Protocol):
 
 
 class Outflow:
-    """Bytes on their way into one connection, in the order they are fed.
+    """Bytes on their way into one connection: a header, then views in the order they are fed.
 
     Args:
-        remaining: How many bytes will be fed in all.
+        head: Sent first, in one call with the first view if that is there; None for none.
+        nbytes: How many bytes will be fed in all.
+
+    Attributes:
+        remaining: Bytes yet to be sent.
+        completed: Views that are sent whole.
     """
 
     __slots__ = ("completed", "connection", "head", "queue", "remaining", "view")
 
-    def __init__(self, connection: Connection, remaining: int) -> None:
+    def __init__(self, connection: Connection, head: bytearray | None, nbytes: int) -> None:
         self.connection = connection
-        self.remaining = remaining
+        self.head: bytearray | memoryview | None = head
+        self.remaining = nbytes + (len(head) if head is not None else 0)
         self.queue: deque[memoryview] = deque()
-        self.head: bytearray | memoryview | None = None
         self.view: memoryview | None = None
         self.completed = 0
 
-    def restart(self, head: bytearray | memoryview, view: memoryview, remaining: int) -> None:
-        """Begin again after everything was sent: first these two, with one call if possible."""
+    def restart(self, head: bytearray, view: memoryview, nbytes: int) -> None:
+        """Begin again after everything was sent, with these two first."""
         self.head = head
         self.view = view
-        self.remaining = remaining
+        self.remaining = len(head) + nbytes
         self.completed = 0
 
     def feed(self, view: memoryview) -> None:
@@ -95,29 +100,38 @@ class Outflow:
     def push(self) -> bool:
         """Send what the connection takes now; whether anything moved."""
         view = self.view
+        if self.head is not None:
+            return self._push_head(self.head, view)
         if view is None:
             return False
-        head = self.head
         try:
-            if head is None:
-                sent = self.connection.sock.send(view)
-            else:
-                sent = self.connection.sock.sendmsg((head, view))
+            sent = self.connection.sock.send(view)
         except BlockingIOError:
             return False
         self.remaining -= sent
-        if head is not None:
-            if sent < len(head):
-                self.head = memoryview(head)[sent:]
-                return True
-            sent -= len(head)
-            self.head = None
+        self._advance(view, sent)
+        return True
+
+    def _push_head(self, head: bytearray | memoryview, view: memoryview | None) -> bool:
+        try:
+            sent = self.connection.sock.sendmsg((head,) if view is None else (head, view))
+        except BlockingIOError:
+            return False
+        self.remaining -= sent
+        if sent < len(head):
+            self.head = memoryview(head)[sent:]
+            return True
+        self.head = None
+        if view is not None:
+            self._advance(view, sent - len(head))
+        return True
+
+    def _advance(self, view: memoryview, sent: int) -> None:
         if sent == len(view):
             self.completed += 1
             self.view = self.queue.popleft() if self.queue else None
         else:
             self.view = view[sent:]
-        return True
 
 
 class Sink(Protocol):

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from ring_runtime.arrays import Array
 from ring_runtime.connection import Connection, Inflow, Outflow, Sink, exchange
+from ring_runtime.program import Plan, find_programs
 from ring_runtime.reduction import Reduction
 from ring_runtime.relay import Route
 from ring_runtime.ring import Ring
 from ring_runtime.schedule import bounds, mirror
-from ring_runtime.strand import Plan, Strand, pool_rows
+from ring_runtime.strand import Strand
 from ring_runtime.wire import HEADER_NBYTES
 
 __all__ = ["broadcast_chain", "move_message", "run_ring"]
@@ -50,7 +51,7 @@ def run_ring(
     source: Array,
     out: Array,
     reduction: Reduction,
-    scratch: Array,
+    pool: Array,
 ) -> None:
     """Reduce-scatter, all-gather, or one after the other as an all-reduce.
 
@@ -58,7 +59,7 @@ def run_ring(
         source: Our flat contribution; unused when nothing is reduced.
         out: The flat result. Of an all-gather it already holds our own segment. It may be
             ``source`` when all ranks get the whole result.
-        scratch: `pool_rows` chunks for each strand; unused when nothing is reduced.
+        pool: Bytes for each strand and row of partial results.
 
     Raises:
         PeerError: The ring is broken.
@@ -67,28 +68,16 @@ def run_ring(
         ``(size - 1) / size`` of the buffer sent per rank for each of the two halves,
         spread over all connections in both directions.
     """
-    strands = sum(len(route.outs) for route in routes)
-    rows = pool_rows(plan.size) if plan.reduces else 0
-    pool = scratch.reshape(strands, rows, -1) if rows else scratch[:0].reshape(1, 0, 0)
+    hops = [hop for route in routes for hop in zip(route.outs, route.ins, strict=True)]
+    narrow, wide = reduction.dtype.itemsize, reduction.partial.itemsize
     outs, ins = [], []
-    index = 0
-    for flows_left, route in enumerate(routes):
-        for outward, inward in zip(route.outs, route.ins, strict=True):
-            strand = Strand(
-                plan,
-                (index, strands),
-                bool(flows_left),
-                source,
-                out,
-                reduction,
-                pool[index if rows else 0],
-            )
-            outflow = Outflow(outward, HEADER_NBYTES + strand.total(sent=True))
-            outflow.feed(memoryview(header))
-            strand.begin(outflow)
-            outs.append(outflow)
-            ins.append(_checked_inflow(ring, inward, header, strand.total(sent=False), strand))
-            index += 1
+    programs = find_programs(plan, len(routes[0].outs))
+    for (outward, inward), program, rows in zip(hops, programs, pool, strict=True):
+        outflow = Outflow(outward, header, program.sent[0] * narrow + program.sent[1] * wide)
+        strand = Strand(program, source, out, reduction, rows, outflow)
+        nbytes = program.received[0] * narrow + program.received[1] * wide
+        outs.append(outflow)
+        ins.append(_checked_inflow(ring, inward, header, nbytes, strand))
     exchange(outs, ins, ring)
 
 
@@ -155,7 +144,7 @@ def broadcast_chain(
             index += 1
             if low == high:
                 continue
-            outflow = Outflow(outward, high - low) if hops < size - 1 else None
+            outflow = Outflow(outward, None, high - low) if hops < size - 1 else None
             if outflow is not None:
                 outs.append(outflow)
             if hops:
@@ -188,8 +177,7 @@ def move_message(
     for index, connection in enumerate(connections):
         low, high = bounds(0, len(data), len(connections), index)
         if sends:
-            outflow = Outflow(connection, HEADER_NBYTES + high - low)
-            outflow.feed(memoryview(header))
+            outflow = Outflow(connection, header, high - low)
             if high > low:
                 outflow.feed(data[low:high])
             outs.append(outflow)

@@ -147,14 +147,14 @@ class Relay:
         for route, hops, towards in zip(routes, relay_hops(size), (-1, 1), strict=False):
             buffer = memory[at : at + HEADER_NBYTES + hops * block].data
             at += _aligned(len(buffer))
-            out = Outflow(route.outs[0], len(buffer))
+            out = Outflow(route.outs[0], header, hops * block)
             passing = _Passing(ring, route.ins[0], out, header, buffer, hops)
             self._outs.append(out)
             self._ins.append(Inflow(route.ins[0], len(buffer), passing))
             self._passings.append(passing)
             for hop, view in enumerate(passing.blocks):
                 self._parts[order[(position + towards * (hop + 1)) % size]] = flat(view)
-        self._lengths = [out.remaining for out in self._outs]
+        self._lengths = [inflow.remaining for inflow in self._ins]
 
     def run(self, array: Array, *, lends: bool = True) -> list[Array]:
         """Everybody's contribution, flat, in rank order; good until the next run.
@@ -181,7 +181,7 @@ class Relay:
         for out, inflow, passing, length in zip(
             self._outs, self._ins, self._passings, self._lengths, strict=True
         ):
-            out.restart(self.header, block, length)
+            out.restart(self.header, block, length - HEADER_NBYTES)
             inflow.restart(length)
             passing.restart()
         exchange(self._outs, self._ins, self.ring)

@@ -1,180 +1,101 @@
-"""One direction and one connection's share of a large ring collective.
-
-A *strand* moves its share by itself: what it receives from one neighbour it reduces
-(or keeps) and sends on to the other, chunk by chunk, in the order of `wavefront`.
-Nobody waits in a circle: what is sent in a slot depends only on what was received
-in earlier slots, and room for what comes is freed by what is sent in earlier slots.
-"""
+"""Running the program of one strand: the sink of what comes, the source of what goes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ring_runtime.arrays import Array, as_bytes
 from ring_runtime.connection import Outflow
+from ring_runtime.program import CONTRIBUTION, RESULT, Program
 from ring_runtime.reduction import Reduction
-from ring_runtime.schedule import (
-    all_gather_steps,
-    bounds,
-    mirror,
-    reduce_scatter_steps,
-    wavefront,
-)
 
-__all__ = ["Plan", "Strand", "pool_rows"]
-
-LAG = 2
-DEPTH = 2 * LAG
-
-
-@dataclass(frozen=True)
-class Plan:
-    """One large collective as every rank computes it alike.
-
-    Args:
-        size: Ranks in the group.
-        position: Ours, in the direction "right".
-        order: The rank at each position; rank r owns segment r.
-        count: Elements of the whole buffer.
-        reduces: Begin with a reduce-scatter.
-        gathers: End with an all-gather.
-        chunks: Into how many chunks each share of a segment is cut.
-    """
-
-    size: int
-    position: int
-    order: tuple[int, ...]
-    count: int
-    reduces: bool
-    gathers: bool
-    chunks: int
+__all__ = ["Strand"]
 
 
 class Strand:
-    """One direction and one connection's share of a ring collective."""
+    """One direction and one connection's share of a ring collective.
+
+    Args:
+        source: Our flat contribution.
+        out: The flat result.
+        pool: Two-dimensional bytes: a row for each partial result.
+        outflow: Where chunks are fed; its first piece is the header.
+    """
 
     def __init__(
         self,
-        plan: Plan,
-        share: tuple[int, int],
-        flows_left: bool,
+        program: Program,
         source: Array,
         out: Array,
         reduction: Reduction,
         pool: Array,
+        outflow: Outflow,
     ) -> None:
-        size, position, place = plan.size, plan.position, plan.order
-        if flows_left:
-            position = mirror(position, size)
-            place = tuple(plan.order[mirror(segment, size)] for segment in range(size))
-        self.plan = plan
-        self.share = share
-        self.place = place
+        self.program = program
         self.source = source
         self.out = out
-        self.base = 0 if plan.gathers else bounds(0, plan.count, size, place[position])[0]
         self.reduction = reduction
-        self.pool = pool
-        self.reducing = size - 1 if plan.reduces else 0
-        self.steps = reduce_scatter_steps(position, size) if plan.reduces else []
-        if plan.gathers:
-            self.steps = self.steps + all_gather_steps(position, size)
-        self.order = wavefront(plan.chunks, len(self.steps), LAG)
-        self.received = 0
-        self.fed = 0
-        self.counted = 0
-        self.arrived_in = [0] * len(self.steps)
-        self.sent_in = [0] * len(self.steps)
-        self.outflow: Outflow | None = None
-        self.target: Array = out[:0]
-
-    def cut(self, segment: int, chunk: int) -> tuple[int, int]:
-        """First and last element of a chunk of our share of a segment."""
-        low, high = bounds(0, self.plan.count, self.plan.size, self.place[segment])
-        index, parts = self.share
-        low, high = bounds(low, high, parts, index)
-        return bounds(low, high, self.plan.chunks, chunk)
-
-    def nbytes_of(self, step: int, segment: int, chunk: int) -> int:
-        """What a chunk weighs on the wire: partial results may be wider."""
-        low, high = self.cut(segment, chunk)
-        is_partial = 0 < step < self.reducing
-        dtype = self.reduction.partial if is_partial else self.reduction.dtype
-        return (high - low) * dtype.itemsize
-
-    def total(self, *, sent: bool) -> int:
-        """How many bytes this strand sends or receives in all, without the header."""
-        return sum(
-            self.nbytes_of(step, self.steps[step].send if sent else self.steps[step].recv, chunk)
-            for chunk, step in self.order
-        )
-
-    def _partial(self, step: int, chunk: int, count: int) -> Array:
-        """Where the partial result of reducing step ``step`` is kept until it is sent."""
-        row = step * DEPTH + chunk % DEPTH if step < self.reducing - 1 else len(self.pool) - 1
-        partial: Array = self.pool[row].view(self.reduction.partial)
-        return partial[:count]
-
-    def begin(self, outflow: Outflow) -> None:
-        """Feed what can be sent without having received anything."""
         self.outflow = outflow
+        self.received = 0
+        self._fed = 0
+        self._partials: Array = pool.view(reduction.partial)
+        self._contributions: Array = pool.view(reduction.dtype)
+        self._row_nbytes = pool.shape[1]
+        self._pool_bytes = as_bytes(pool.reshape(-1))
+        self._source_bytes = as_bytes(source)
+        self._out_bytes = as_bytes(out)
         self._feed()
 
     def _feed(self) -> None:
-        assert self.outflow is not None
-        while self.fed < len(self.order):
-            chunk, step = self.order[self.fed]
-            if step and chunk >= self.arrived_in[step - 1]:
+        """Feed what may be sent by now."""
+        sends, received, base = self.program.sends, self.received, self.program.base
+        width = self.reduction.dtype.itemsize
+        while self._fed < len(sends):
+            kind, low, high, row, after, _ = sends[self._fed]
+            if after > received:
                 return
-            low, high = self.cut(self.steps[step].send, chunk)
-            if step >= self.reducing:
-                view = self.out[low - self.base : high - self.base]
-            elif step == 0:
-                view = self.source[low:high]
+            if kind == RESULT:
+                view = self._out_bytes[(low - base) * width : (high - base) * width]
+            elif kind == CONTRIBUTION:
+                view = self._source_bytes[low * width : high * width]
             else:
-                view = self._partial(step - 1, chunk, high - low)
-            self.outflow.feed(as_bytes(view))
-            self.fed += 1
+                start = row * self._row_nbytes
+                nbytes = (high - low) * self.reduction.partial.itemsize
+                view = self._pool_bytes[start : start + nbytes]
+            self.outflow.feed(view)
+            self._fed += 1
 
     def incoming(self) -> memoryview | None:
-        """Room for the next chunk, or None while the pool is waiting to be sent."""
-        chunk, step = self.order[self.received]
-        low, high = self.cut(self.steps[step].recv, chunk)
-        if step >= self.reducing:
-            self.target = self.out[low - self.base : high - self.base]
-        else:
-            if step < self.reducing - 1 and not self._has_room(step, chunk):
-                return None
-            self.target = self._partial(step, chunk, high - low)
-            if step == 0 and self.reduction.widens:
-                self.target = self.target.view(self.reduction.dtype)[high - low :]
-        return as_bytes(self.target)
+        """Room for the next chunk, or None while partial results wait to be sent.
 
-    def _has_room(self, step: int, chunk: int) -> bool:
-        assert self.outflow is not None
-        while self.counted < self.outflow.completed - 1:
-            self.sent_in[self.order[self.counted][1]] += 1
-            self.counted += 1
-        return chunk < DEPTH + self.sent_in[step + 1]
+        Contributions that are narrower than partial results land in the upper half of a
+        row, where `Reduction.fold` reads them before it writes over them.
+        """
+        kind, low, high, row, after, _ = self.program.recvs[self.received]
+        width = self.reduction.dtype.itemsize
+        if kind == RESULT:
+            base = self.program.base
+            return self._out_bytes[(low - base) * width : (high - base) * width]
+        if after > self.outflow.completed:
+            return None
+        start = row * self._row_nbytes
+        nbytes = (high - low) * self.reduction.partial.itemsize
+        if kind == CONTRIBUTION and self.reduction.widens:
+            return self._pool_bytes[start + nbytes // 2 : start + nbytes]
+        return self._pool_bytes[start : start + nbytes]
 
     def underway(self, received: int) -> None:
         """Chunks are taken up when they are whole."""
 
     def arrived(self) -> None:
         """Reduce the chunk if it is one to reduce, and feed what it allows to be sent."""
-        chunk, step = self.order[self.received]
-        if step < self.reducing:
-            low, high = self.cut(self.steps[step].recv, chunk)
-            if step == self.reducing - 1:
-                target = self.out[low - self.base : high - self.base]
+        kind, low, high, row, _, finishes = self.program.recvs[self.received]
+        if kind != RESULT:
+            count = high - low
+            if kind == CONTRIBUTION and self.reduction.widens:
+                arrived = self._contributions[row, count : 2 * count]
             else:
-                target = self._partial(step, chunk, high - low)
-            self.reduction.fold(self.target, self.source[low:high], target)
+                arrived = self._partials[row, :count]
+            base = self.program.base
+            target = self.out[low - base : high - base] if finishes else self._partials[row, :count]
+            self.reduction.fold(arrived, self.source[low:high], target)
         self.received += 1
-        self.arrived_in[step] += 1
         self._feed()
-
-
-def pool_rows(size: int) -> int:
-    """How many chunks of partial results a strand has to keep at once."""
-    return (size - 2) * DEPTH + 1

@@ -58,7 +58,7 @@ def pair() -> Iterator[tuple[Connection, Connection]]:
 
 
 def swap(connection: Connection, data: bytes, piece: int, bucket: Bucket) -> None:
-    out = Outflow(connection, len(data))
+    out = Outflow(connection, None, len(data))
     for start in range(0, len(data), piece):
         out.feed(memoryview(data)[start : start + piece])
     exchange([out], [Inflow(connection, len(bucket.data), bucket)], Patient())
@@ -83,7 +83,7 @@ def test_both_send_more_than_fits_into_the_sockets(
 def test_what_a_sink_feeds_is_sent_on(pair: tuple[Connection, Connection]) -> None:
     """An echo: it starts with nothing to send."""
     near, far = pair
-    out = Outflow(far, 6)
+    out = Outflow(far, None, 6)
 
     class Echo(Bucket):
         def arrived(self) -> None:
@@ -118,8 +118,8 @@ def test_two_pieces_leave_in_one_call_and_may_be_cut_anywhere() -> None:
 
     for taken in range(1, 12):
         sock = Narrow(taken)
-        out = Outflow(Connection(sock, 1), 10)  # type: ignore[arg-type]
-        out.restart(bytearray(b"head"), memoryview(b"tail00"), 10)
+        out = Outflow(Connection(sock, 1), None, 10)  # type: ignore[arg-type]
+        out.restart(bytearray(b"head"), memoryview(b"tail00"), 6)
         exchange([out], [], Patient())
         assert sock.stream == b"headtail00"
         assert sock.calls == -(-10 // taken)
@@ -132,7 +132,7 @@ def test_the_end_of_a_stream_is_a_lost_peer(pair: tuple[Connection, Connection])
     far.close()
     with pytest.raises(PeerLost, match="ended"):
         exchange([], [Inflow(near, 4, Bucket(4, 4))], Patient())
-    out = Outflow(near, 4)
+    out = Outflow(near, None, 4)
     out.feed(memoryview(b"data"))
     with pytest.raises(PeerLost) as loss:
         exchange([out], [], Patient())
