@@ -58,14 +58,13 @@ def reduce_arrays(group: Group, operation: str, array: Array, name: str, result:
 
 def _plan(group: Group, count: int, reduction: Reduction, *, reduces: bool, gathers: bool) -> Plan:
     """How a large collective is cut up."""
-    size, strands, itemsize = group.size(), _strands(group), reduction.partial.itemsize
-    share = -(-count // (size * strands))
+    size, strands = group.size(), _strands(group)
     limit = CHUNK_NBYTES
     if reduces:
         limit = min(limit, POOL_NBYTES // (strands * rows_of(size)))
-    overlapping = min(CHUNKS_TO_OVERLAP, share * itemsize // SMALLEST_CHUNK_NBYTES)
-    chunks = max(-(-share * itemsize // limit), overlapping, 1)
-    chunks = min(chunks, count // (size * strands))
+    share = -(-count // (size * strands)) * reduction.partial.itemsize
+    overlapping = min(CHUNKS_TO_OVERLAP, share // SMALLEST_CHUNK_NBYTES)
+    chunks = min(max(-(-share // limit), overlapping, 1), count // (size * strands))
     return Plan(group.position, group.order, count, strands, chunks, reduces, gathers)
 
 

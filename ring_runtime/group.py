@@ -269,8 +269,9 @@ def make_world(ring: Ring, width: int = 1) -> Group:
         raise RingError("a ring of several ranks needs both neighbours")
     right, left = tuple(ring.right.data), tuple(ring.left.data)
     if ring.size == 2:
-        both = right + left if ring.rank == 0 else left + right
-        return Group(ring, ring.rank, (0, 1), (Route(both, both),))
+        # Each rank has called the other; one of the two hops covers every cable, both ways.
+        hop = right if ring.rank == 0 else left
+        return Group(ring, ring.rank, (0, 1), (Route(hop, hop),))
     right, left = right[:width], left[:width]
     routes = (Route(right, left), Route(left, right))
     return Group(ring, ring.rank, tuple(range(ring.size)), routes)

@@ -18,6 +18,7 @@ import hashlib
 import hmac
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ring_runtime.errors import PeerError
 
@@ -206,24 +207,22 @@ def encode_header(
         >>> str(decode_header(bytes(encode_header(1, 7, "all_sum", "float32", (2, 3), 0, 24))))
         'all_sum of float32 (2, 3), 24 bytes, number 7 of group 00000001'
     """
+    header = bytearray(_encode(group, operation, dtype, shape, root, nbytes))
+    set_sequence(header, sequence)
+    return header
+
+
+@lru_cache(maxsize=256)
+def _encode(
+    group: int, operation: str, dtype: str, shape: tuple[int, ...], root: int, nbytes: int
+) -> bytes:
     inline = shape[:_INLINE_DIMS] + (0,) * (_INLINE_DIMS - len(shape))
     digest = bytes(8)
     if len(shape) > _INLINE_DIMS:
         digest = hashlib.sha256(repr(shape).encode()).digest()[:8]
-    return bytearray(
-        _HEADER.pack(
-            _HEADER_MAGIC,
-            group,
-            sequence,
-            OPERATIONS.index(operation),
-            DTYPES.index(dtype),
-            len(shape),
-            root,
-            nbytes,
-            *inline,
-            digest,
-            _HEADER_TAIL,
-        )
+    return _HEADER.pack(
+        *(_HEADER_MAGIC, group, 0, OPERATIONS.index(operation), DTYPES.index(dtype)),
+        *(len(shape), root, nbytes, *inline, digest, _HEADER_TAIL),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import deque
 
 import pytest
 from hypothesis import given
@@ -133,40 +132,3 @@ def test_a_wavefront_is_every_pair_once_in_an_order_that_can_be_followed(
         assert [step for c, step in order if c == chunk] == list(range(steps))
     for step in range(steps):
         assert [chunk for chunk, s in order if s == step] == list(range(chunks))
-
-
-@given(st.integers(2, 8), st.integers(1, 12), st.integers(1, 3), st.integers(1, 3))
-def test_a_pipeline_with_bounded_rooms_never_stops(
-    size: int, chunks: int, lag: int, spare: int
-) -> None:
-    """Every rank keeps at most lag + spare partial chunks of a step; a wire holds one chunk."""
-    depth = lag + spare
-    order = wavefront(chunks, 2 * (size - 1), lag)
-    reducing = size - 1
-    sent, received = [0] * size, [0] * size
-    wires: list[deque[tuple[int, int]]] = [deque() for _ in range(size)]
-
-    def passed(count: int, step: int) -> int:
-        return sum(1 for _, s in order[:count] if s == step)
-
-    def move(rank: int) -> bool:
-        moved = False
-        if sent[rank] < len(order) and not wires[rank]:
-            chunk, step = order[sent[rank]]
-            if not step or chunk < passed(received[rank], step - 1):
-                wires[rank].append((chunk, step))
-                sent[rank] += 1
-                moved = True
-        left = wires[rank - 1]
-        if left:
-            chunk, step = order[received[rank]]
-            assert left[0] == (chunk, step)
-            has_room = step >= reducing - 1 or chunk < depth + passed(sent[rank], step + 1)
-            if has_room:
-                left.popleft()
-                received[rank] += 1
-                moved = True
-        return moved
-
-    while any(count < len(order) for count in received):
-        assert any(move(rank) for rank in range(size)), "everybody waits"
