@@ -3,7 +3,7 @@
     python benchmarks/ring_search.py [--limit SECONDS] [--json]
 
 MLX's `extract_rings` lists every simple cycle; it runs in a process of its own
-that is ended at the limit. Ours (`distconfig.ring.find_ring`) is timed from the
+that is ended at the limit. Ours (`distconfig.rings.ring.find_ring`) is timed from the
 topology to the best ring with its cables, best of three. Times are CPU seconds
 of one process. A ratio above 1 says how many times longer MLX takes.
 """
@@ -21,9 +21,9 @@ from multiprocessing.connection import Connection
 
 import networkx as nx
 
-from distconfig.cable import Cable, CableEnd
-from distconfig.ring import find_ring
-from distconfig.topology import Topology, build_graph
+from distconfig.cabling.cable import Cable, CableEnd
+from distconfig.cabling.topology import Topology, build_graph
+from distconfig.rings.ring import find_ring
 
 MESHES_FOR_BOTH = (8, 9, 10)
 MESHES_FOR_OURS = (12, 14, 16)

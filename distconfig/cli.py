@@ -106,7 +106,7 @@ def configure(
 
         typer.echo(f"distributed_config {__version__}")
         return
-    from distconfig.configure import ConfigureOptions, configure_hosts
+    from distconfig.commands.configure import ConfigureOptions, configure_hosts
     from distconfig.sources import HostSource
 
     options = ConfigureOptions(

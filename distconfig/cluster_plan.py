@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 
-from distconfig.addressing import AddressPlan, plan_addresses
+from distconfig.cabling.topology import Topology, restrict_topology
 from distconfig.errors import AddressError, NoRing, TopologyError
-from distconfig.ethernet import find_lan_addresses
-from distconfig.hostfile_plan import plan_ring_hostfile
-from distconfig.jaccl_hostfile import plan_jaccl_hostfile, plan_jaccl_ring_hostfile
-from distconfig.largest_ring import find_largest_ring
-from distconfig.mesh import explain_no_rdma, find_full_mesh
-from distconfig.ring import RingPlan, find_ring, is_rdma_cable
-from distconfig.setup_script import SetupScript, plan_setup
+from distconfig.hostfiles.ethernet import find_lan_addresses
+from distconfig.hostfiles.hostfile_plan import plan_ring_hostfile
+from distconfig.hostfiles.jaccl_hostfile import plan_jaccl_hostfile, plan_jaccl_ring_hostfile
+from distconfig.rings.largest_ring import find_largest_ring
+from distconfig.rings.mesh import explain_no_rdma, find_full_mesh
+from distconfig.rings.ring import RingPlan, find_ring, is_rdma_cable
+from distconfig.setup.addressing import AddressPlan, plan_addresses
+from distconfig.setup.setup_script import SetupScript, plan_setup
 from distconfig.survey import Survey
-from distconfig.topology import Topology, restrict_topology
 from ring_runtime.hostfile import Hostfile
 
 __all__ = ["ClusterPlan", "PlanOptions", "plan_cluster", "suggest_rdma"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from distconfig.errors import ProbeError, UsageError
-from distconfig.hosts import check_host_name, parse_host_list
-from distconfig.recording import Recording, load_recording, select_hosts
-from distconfig.shell import Connection, Shell
+from distconfig.hosts.names import check_host_name, parse_host_list
+from distconfig.hosts.shell import Connection, Shell
+from distconfig.recordings.recording import Recording, load_recording, select_hosts
 from ring_runtime.hostfile import load_hostfile
 
 __all__ = ["Answers", "HostSource", "ask_hosts", "connect_source"]
@@ -88,7 +88,7 @@ def ask_hosts(source: HostSource, on_note: Callable[[str], None]) -> Answers:
     if source.recording is not None:
         recording = load_recording(source.recording)
         return Answers(select_hosts(recording, names) if names else recording, {})
-    from distconfig.probe import record_hosts
+    from distconfig.recordings.probe import record_hosts
 
     connections = connect_source(source, on_note)
     return Answers(record_hosts(connections), connections)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from distconfig.cabling.topology import Topology, assemble_topology
 from distconfig.errors import DistconfigError, ProbeError, ReportError
-from distconfig.recording import Recording, select_hosts
-from distconfig.report import HostReport, assemble
-from distconfig.topology import Topology, assemble_topology
+from distconfig.recordings.recording import Recording, select_hosts
+from distconfig.reports.report import HostReport, assemble
 
 __all__ = ["Survey", "survey_recording", "without_unreachable"]
 

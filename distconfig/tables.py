@@ -6,10 +6,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from distconfig.addressing import AddressPlan
+from distconfig.cabling.topology import Cable, CableEnd, Topology
 from distconfig.printable import escape_controls
-from distconfig.ring import RingPlan
-from distconfig.topology import Cable, CableEnd, Topology
+from distconfig.rings.ring import RingPlan
+from distconfig.setup.addressing import AddressPlan
 
 __all__ = ["cable_table", "host_table", "new_table", "ring_line", "text_row"]
 

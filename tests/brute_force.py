@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations
 
-from distconfig.cable import Cable
-from distconfig.topology import Topology
+from distconfig.cabling.cable import Cable
+from distconfig.cabling.topology import Topology
 
 Ring = tuple[tuple[str, ...], int, int, int]
 """Hosts in rank order, width, Gb/s of the slowest cable, hops through docks."""

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from hypothesis import strategies as st
 
-from distconfig.topology import Topology
+from distconfig.cabling.topology import Topology
 from tests.graphs import Wire, topology_of
 
 HOSTS = tuple("abcdefgh")

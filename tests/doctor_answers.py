@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 
 from distconfig.doctor.probes import DOCTOR_PROBES
-from distconfig.recording import HostRecording, OperatorNetwork, Recording
-from distconfig.shell import Completed
+from distconfig.hosts.shell import Completed
+from distconfig.recordings.recording import HostRecording, OperatorNetwork, Recording
 from tests.fakemac import LinuxHost, Mac
 
 __all__ = ["HEALTHY", "doctor_answers", "record"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from distconfig.cable import Cable
-from distconfig.report import AmbiguousSighting, Receptacle
-from distconfig.topology import Stranger
+from distconfig.cabling.cable import Cable
+from distconfig.cabling.topology import Stranger
+from distconfig.reports.report import AmbiguousSighting, Receptacle
 
 __all__ = ["Expected"]
 

@@ -24,8 +24,8 @@ from ipaddress import IPv4Interface
 from typing import Any
 from uuid import UUID
 
+from distconfig.hosts.shell import Completed
 from distconfig.probes import is_wanted, probes_for
-from distconfig.shell import Completed
 from tests.fakemac_answers import answer_probe
 from tests.fakemac_models import MODELS
 from tests.fakemac_network import Bridge, Nic, interface_list, route_list

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from distconfig.hosts.shell import Completed
 from distconfig.probes import Probe, probes_for
-from distconfig.shell import Completed
 from tests.fakemac_models import BUILDS
 from tests.fakemac_network import hardware_ports, route_list, service_list, stored_interfaces
 from tests.fakemac_thunderbolt import bus_list, ioreg_ports

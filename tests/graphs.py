@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID, uuid5
 
-from distconfig.report import HostReport, PeerSighting, Receptacle
-from distconfig.topology import Topology, assemble_topology
+from distconfig.cabling.topology import Topology, assemble_topology
+from distconfig.reports.report import HostReport, PeerSighting, Receptacle
 
 NAMESPACE = UUID("6f1d7a0e-8c52-4b0e-9a86-5d0d0c0ffee0")
 

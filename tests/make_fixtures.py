@@ -15,9 +15,9 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from distconfig.recording import HostRecording, Recording, save_recording
-from distconfig.recording_json import folder_name
-from distconfig.shell import Completed
+from distconfig.hosts.shell import Completed
+from distconfig.recordings.recording import HostRecording, Recording, save_recording
+from distconfig.recordings.recording_json import folder_name
 from tests.fakemac import LinuxHost, Mac
 from tests.scenario_macs import OPERATOR, SCENARIOS, Scenario
 

@@ -14,9 +14,9 @@ from uuid import NAMESPACE_DNS, UUID, uuid5
 
 import networkx as nx
 
-from distconfig.report import HostReport, InterfaceState, PeerSighting, Receptacle, Route
-from distconfig.setup_steps import SetupScript, SetupStep
-from distconfig.topology import Cable, CableEnd, Topology
+from distconfig.cabling.topology import Cable, CableEnd, Topology
+from distconfig.reports.report import HostReport, InterfaceState, PeerSighting, Receptacle, Route
+from distconfig.setup.setup_steps import SetupScript, SetupStep
 
 Gateway = tuple[IPv4Address | None, str]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 
 from distconfig.errors import ProbeError, Unreachable
-from distconfig.shell import Completed
+from distconfig.hosts.shell import Completed
 from tests.model_mac import ModelLab, ModelMac
 
 __all__ = ["ModelShell"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
-from distconfig.recording import OperatorNetwork
+from distconfig.recordings.recording import OperatorNetwork
 from tests.fakemac import (
     LinuxHost,
     Mac,

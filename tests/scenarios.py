@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from distconfig.recording import Recording, load_recording
+from distconfig.recordings.recording import Recording, load_recording
 from tests.expectation import Expected
 
 if sys.version_info >= (3, 11):

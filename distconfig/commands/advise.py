@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast, get_args
 
-from distconfig.advice import Advice, advise, render_advice
-from distconfig.advice_json import render_advice_json
-from distconfig.cabling import Shape, propose_cabling, render_cabling
-from distconfig.dot import render_dot
+from distconfig.advice.advice import Advice, advise, render_advice
+from distconfig.advice.advice_json import render_advice_json
+from distconfig.advice.proposal import Shape, propose_cabling, render_cabling
+from distconfig.cabling.dot import render_dot
+from distconfig.cabling.graphviz import draw
 from distconfig.errors import ProbeError, TopologyError, UsageError
-from distconfig.graphviz import draw
 from distconfig.screen import Screen
 from distconfig.sources import HostSource, ask_hosts
 from distconfig.survey import Survey, survey_recording, without_unreachable
@@ -93,7 +93,7 @@ def _advise(options: AdviseOptions, survey: Survey, screen: Screen) -> int:
 
 
 def _say_all_is_well(survey: Survey, screen: Screen) -> None:
-    from distconfig.ring import find_ring
+    from distconfig.rings.ring import find_ring
 
     try:
         ring = find_ring(survey.topology)

@@ -9,19 +9,24 @@ from functools import partial
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from distconfig.anonymise import anonymise
 from distconfig.doctor.checks import CHECKS, find_all, worst_first
 from distconfig.doctor.evidence import Evidence, examine
 from distconfig.doctor.probes import DOCTOR_PROBES, reach_probe
 from distconfig.doctor.protection import find_refusals_here
 from distconfig.doctor.report import finding_lines, needs_attention, render_findings
 from distconfig.errors import CommandFailed, ProbeError, UsageError, VerifyError
-from distconfig.fan_out import ask_all
-from distconfig.probe import record_hosts
+from distconfig.hosts.fan_out import ask_all
+from distconfig.hosts.shell import Connection
 from distconfig.probes import PROBES
-from distconfig.recording import HostRecording, OperatorNetwork, Recording, save_recording
+from distconfig.recordings.anonymise import anonymise
+from distconfig.recordings.probe import record_hosts
+from distconfig.recordings.recording import (
+    HostRecording,
+    OperatorNetwork,
+    Recording,
+    save_recording,
+)
 from distconfig.screen import Screen
-from distconfig.shell import Connection
 from distconfig.sources import Answers, HostSource, ask_hosts
 
 __all__ = ["DoctorOptions", "run_doctor"]

@@ -6,10 +6,10 @@ import sys
 import time
 from dataclasses import dataclass
 
+from distconfig.cabling.port_changes import find_port_changes
 from distconfig.errors import ProbeError, UsageError
-from distconfig.port_changes import find_port_changes
-from distconfig.probe import record_hosts
 from distconfig.probes import PROBES
+from distconfig.recordings.probe import record_hosts
 from distconfig.screen import Screen
 from distconfig.sources import HostSource, connect_source
 from distconfig.survey import survey_recording

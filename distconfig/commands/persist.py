@@ -7,10 +7,10 @@ import sys
 from dataclasses import dataclass
 
 from distconfig.errors import UsageError
-from distconfig.persist import plan_persist, render_persist
 from distconfig.screen import Screen
 from distconfig.sources import HostSource, ask_hosts
 from distconfig.survey import survey_recording
+from distconfig.upkeep.persist import plan_persist, render_persist
 
 __all__ = ["PersistOptions", "run_persist"]
 

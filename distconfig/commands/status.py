@@ -8,17 +8,17 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from distconfig.apply import SetupOutcome, apply_setup
-from distconfig.cable_record import load_record, record_path, record_setup
 from distconfig.errors import ApplyError, ProbeError, UsageError, VerifyError
-from distconfig.intended import IntendedCable, find_intended
-from distconfig.journal import journal_folder
-from distconfig.reapply import ReapplyPlan, plan_reapply
 from distconfig.screen import Screen
-from distconfig.setup_text import render_setup
+from distconfig.setup.apply import SetupOutcome, apply_setup
+from distconfig.setup.journal import journal_folder
+from distconfig.setup.setup_text import render_setup
 from distconfig.sources import Answers, HostSource, ask_hosts
-from distconfig.status import Drift, find_drifts
 from distconfig.survey import Survey, survey_recording
+from distconfig.upkeep.cable_record import load_record, record_path, record_setup
+from distconfig.upkeep.intended import IntendedCable, find_intended
+from distconfig.upkeep.reapply import ReapplyPlan, plan_reapply
+from distconfig.upkeep.status import Drift, find_drifts
 from ring_runtime.hostfile import load_hostfile
 
 __all__ = ["ReapplyOptions", "StatusOptions", "find_what_was_set_up", "run_reapply", "run_status"]

@@ -7,15 +7,15 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from distconfig.cable_record import forget_machines, record_path
+from distconfig.cabling.topology import Topology
 from distconfig.errors import ApplyError, UsageError
-from distconfig.journal import journal_folder
 from distconfig.screen import Screen
-from distconfig.setup_text import render_command
+from distconfig.setup.journal import journal_folder
+from distconfig.setup.setup_text import render_command
+from distconfig.setup.teardown import TeardownResult, apply_teardown
 from distconfig.sources import HostSource, ask_hosts
 from distconfig.survey import survey_recording
-from distconfig.teardown import TeardownResult, apply_teardown
-from distconfig.topology import Topology
+from distconfig.upkeep.cable_record import forget_machines, record_path
 
 __all__ = ["TeardownOptions", "teardown_hosts"]
 

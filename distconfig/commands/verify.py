@@ -10,26 +10,26 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from distconfig.addressed import AddressedCable
-from distconfig.cable_load.loader import Loader, LoadFailed, start_loader
-from distconfig.cable_load.soak import soak_cables, watch_links
-from distconfig.cable_load.streams import Loaders, load_in_rounds
-from distconfig.cable_record import load_record, record_path
-from distconfig.cable_test.ends import find_faults_at_ends, find_tested_cables
-from distconfig.cable_test.report import judgement_table, notes_on_cables, render_judgements
-from distconfig.cable_test.results import CableResult, DirectionResult
-from distconfig.cable_test.verdicts import Judgement, Verdict, judge_cables
-from distconfig.dot import render_dot
+from distconfig.cabling.dot import render_dot
+from distconfig.cabling.graphviz import draw
 from distconfig.errors import CommandFailed, ProbeError, UnexpectedOutput, UsageError, VerifyError
-from distconfig.fan_out import ask_all
-from distconfig.graphviz import draw
-from distconfig.intended import find_intended
-from distconfig.journal import journal_folder
+from distconfig.hosts.fan_out import ask_all
+from distconfig.hosts.shell import Connection
 from distconfig.screen import Screen
-from distconfig.shell import Connection
+from distconfig.setup.addressed import AddressedCable
+from distconfig.setup.journal import journal_folder
 from distconfig.sources import Answers, HostSource, ask_hosts
 from distconfig.survey import Survey, survey_recording
-from distconfig.tries import Try, TryResult, parse_tries, render_tries
+from distconfig.upkeep.cable_load.loader import Loader, LoadFailed, start_loader
+from distconfig.upkeep.cable_load.soak import soak_cables, watch_links
+from distconfig.upkeep.cable_load.streams import Loaders, load_in_rounds
+from distconfig.upkeep.cable_record import load_record, record_path
+from distconfig.upkeep.cable_test.ends import find_faults_at_ends, find_tested_cables
+from distconfig.upkeep.cable_test.report import judgement_table, notes_on_cables, render_judgements
+from distconfig.upkeep.cable_test.results import CableResult, DirectionResult
+from distconfig.upkeep.cable_test.verdicts import Judgement, Verdict, judge_cables
+from distconfig.upkeep.intended import find_intended
+from distconfig.upkeep.tries import Try, TryResult, parse_tries, render_tries
 from ring_runtime.hostfile import load_hostfile
 
 __all__ = ["VerifyOptions", "run_verify"]

@@ -11,13 +11,13 @@ from functools import partial
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from distconfig.deadline import Deadline
 from distconfig.errors import CommandFailed, ProbeError, UnexpectedOutput, UsageError, VerifyError
-from distconfig.fan_out import ask_all
+from distconfig.hosts.deadline import Deadline
+from distconfig.hosts.fan_out import ask_all
+from distconfig.hosts.shell import Connection
 from distconfig.screen import Screen
-from distconfig.shell import Connection
 from distconfig.ssh import connect_hosts
-from distconfig.tries import Try, TryResult, parse_tries, render_tries
+from distconfig.upkeep.tries import Try, TryResult, parse_tries, render_tries
 from ring_runtime.hostfile import Hostfile, load_hostfile
 
 __all__ = ["Hop", "WaitReadyOptions", "find_hops", "run_wait_ready"]

@@ -12,20 +12,27 @@ from datetime import datetime
 from rich.console import Console
 from rich.live import Live
 
+from distconfig.cabling.topology import Topology
 from distconfig.commands.status import find_what_was_set_up
 from distconfig.errors import ProbeError, VerifyError
-from distconfig.intended import IntendedCable
-from distconfig.probe import record_hosts
+from distconfig.hosts.shell import Connection
 from distconfig.probes import PROBES, Probe
-from distconfig.recording import HostRecording, Recording
+from distconfig.recordings.probe import record_hosts
+from distconfig.recordings.recording import HostRecording, Recording
 from distconfig.screen import Screen
-from distconfig.shell import Connection
 from distconfig.sources import HostSource, ask_hosts
 from distconfig.ssh import connect_hosts
-from distconfig.status import Drift, find_drifts
 from distconfig.survey import survey_recording
-from distconfig.topology import Topology
-from distconfig.watch import CableRate, Counts, find_rates, read_counts, render_moment, watch_table
+from distconfig.upkeep.intended import IntendedCable
+from distconfig.upkeep.status import Drift, find_drifts
+from distconfig.upkeep.watch import (
+    CableRate,
+    Counts,
+    find_rates,
+    read_counts,
+    render_moment,
+    watch_table,
+)
 
 __all__ = ["WatchOptions", "run_watch"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from distconfig.bridge_loops import bridges_of_ports, find_bridge_loops
+from distconfig.cabling.bridge_loops import bridges_of_ports, find_bridge_loops
+from distconfig.cabling.topology import Cable
 from distconfig.doctor.evidence import Evidence
 from distconfig.doctor.findings import Finding, Kind, Severity
-from distconfig.ports import name_end
 from distconfig.printable import escape_controls
-from distconfig.report import HostReport
-from distconfig.topology import Cable
+from distconfig.reports.ports import name_end
+from distconfig.reports.report import HostReport
 
 __all__ = [
     "AMBIGUOUS_PORT",

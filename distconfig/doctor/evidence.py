@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from distconfig.addressed import AddressedCable, find_addressed_cables
+from distconfig.cabling.topology import Topology
 from distconfig.doctor.facts import HostFacts, assemble_facts
 from distconfig.errors import UnexpectedOutput
 from distconfig.probes.hardware import parse_hardware
-from distconfig.recording import Recording, select_hosts
-from distconfig.report import HostReport
+from distconfig.recordings.recording import Recording, select_hosts
+from distconfig.reports.report import HostReport
+from distconfig.setup.addressed import AddressedCable, find_addressed_cables
 from distconfig.survey import Survey, survey_recording
-from distconfig.topology import Topology
 
 __all__ = ["Evidence", "examine"]
 

@@ -19,7 +19,7 @@ from distconfig.probes.network_location import parse_network_location
 from distconfig.probes.parsed import Parsed
 from distconfig.probes.python import Python, parse_python
 from distconfig.probes.reach import Reach, parse_reach
-from distconfig.recording import HostRecording
+from distconfig.recordings.recording import HostRecording
 
 __all__ = ["HostFacts", "assemble_facts"]
 

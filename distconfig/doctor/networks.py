@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 
-from distconfig.addressed import AddressedEnd
 from distconfig.doctor.evidence import Evidence
 from distconfig.doctor.findings import Finding, Kind, Severity
-from distconfig.occupancy import parts_of_default
-from distconfig.refusals import route_to
-from distconfig.report import HostReport
+from distconfig.reports.report import HostReport
+from distconfig.setup.addressed import AddressedEnd
+from distconfig.setup.occupancy import parts_of_default
+from distconfig.setup.refusals import route_to
 
 __all__ = [
     "DEFAULT_ROUTE",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from distconfig.errors import LaunchError, RankFailed
-from distconfig.hosts import is_this_machine
+from distconfig.hosts.names import is_this_machine
 from distconfig.launch.plan import HostPart, LaunchPlan
 from distconfig.printable import escape_controls
 

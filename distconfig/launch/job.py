@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from distconfig.errors import LaunchError, ProbeError
-from distconfig.hosts import is_this_machine
+from distconfig.hosts.names import is_this_machine
+from distconfig.hosts.shell import Connection
 from distconfig.launch.free_ports import find_free_ports
 from distconfig.launch.local_agent import LocalAgent
 from distconfig.launch.mpi import assemble_mpirun_order, split_mpi_args
@@ -20,7 +21,6 @@ from distconfig.launch.prepare import Post, prepare
 from distconfig.launch.printer import LogFiles, share_surface
 from distconfig.launch.start_order import assemble_order
 from distconfig.launch.supervise import Conclusion, RunningHost, Supervisor
-from distconfig.shell import Connection
 from ring_runtime.hostfile import STARTING_PORT, Hostfile, load_hostfile
 
 __all__ = ["run_job", "say"]

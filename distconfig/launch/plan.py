@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from distconfig.errors import UsageError
-from distconfig.hosts import check_host_name, is_this_machine
+from distconfig.hosts.names import check_host_name, is_this_machine
 from distconfig.launch.backends import Backend, plan_jaccl, plan_nccl, plan_ring
 from distconfig.launch.options import Options
 from ring_runtime.hostfile import Endpoint, Hostfile, HostfileEntry

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from distconfig.errors import LaunchError, ProbeError
-from distconfig.hosts import is_this_machine
+from distconfig.hosts.names import is_this_machine
+from distconfig.hosts.shell import Connection
 from distconfig.launch import frames
 from distconfig.launch.agent_link import AgentLink, link_to_local_agent
 from distconfig.launch.bootstrap import PYTHONS, pack_agent, remote_command
@@ -26,7 +27,6 @@ from distconfig.launch.checks import (
 from distconfig.launch.local_agent import LocalAgent
 from distconfig.launch.plan import HostPart, LaunchPlan
 from distconfig.launch.ssh_link import link_over_ssh
-from distconfig.shell import Connection
 
 __all__ = ["Connector", "Post", "prepare"]
 

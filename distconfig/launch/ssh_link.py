@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable
 
 from distconfig.errors import ProbeError
+from distconfig.hosts.shell import ByteChannel, Connection
 from distconfig.launch.agent_link import AgentLink
-from distconfig.shell import ByteChannel, Connection
 
 __all__ = ["link_over_ssh"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from distconfig.shell import Completed
+from distconfig.hosts.shell import Completed
 
 __all__ = ["PROBES", "Probe", "is_wanted", "probes_for"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from distconfig.hosts.shell import Completed
 from distconfig.probes.parsed import Parsed
-from distconfig.shell import Completed
 
 __all__ = ["SudoAbility", "parse_sudo"]
 

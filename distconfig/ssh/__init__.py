@@ -9,17 +9,17 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from distconfig.deadline import Deadline
 from distconfig.errors import ProbeError, Unreachable
-from distconfig.fan_out import ask_all
-from distconfig.hosts import check_host_name, is_this_machine
-from distconfig.local import LocalConnection
-from distconfig.marked_script import REMOTE_SHELL, wrap_command
-from distconfig.run_script import new_nonce, run_script, skip_to_marker
-from distconfig.shell import ByteChannel, Completed, Connection
+from distconfig.hosts.deadline import Deadline
+from distconfig.hosts.fan_out import ask_all
+from distconfig.hosts.local import LocalConnection
+from distconfig.hosts.marked_script import REMOTE_SHELL, wrap_command
+from distconfig.hosts.names import check_host_name, is_this_machine
+from distconfig.hosts.run_script import new_nonce, run_script, skip_to_marker
+from distconfig.hosts.shell import ByteChannel, Completed, Connection
 from distconfig.ssh.host_keys import HostKeyBook
 from distconfig.ssh.routes import UNFINISHED_PER_JUMP, Route, Routes
-from distconfig.ssh_config import Jump
+from distconfig.ssh.ssh_config import Jump
 
 __all__ = ["Connection", "SshConnection", "connect_hosts"]
 

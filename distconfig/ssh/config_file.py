@@ -7,7 +7,7 @@ from pathlib import Path
 import paramiko
 
 from distconfig.errors import UsageError
-from distconfig.ssh_config import Jump
+from distconfig.ssh.ssh_config import Jump
 
 __all__ = ["look_up"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from distconfig.errors import AuthenticationFailed
-from distconfig.known_hosts import (
+from distconfig.ssh.known_hosts import (
     HostKey,
     KnownHost,
     Verdict,
@@ -19,7 +19,7 @@ from distconfig.known_hosts import (
     parse_known_hosts,
     render_known_host,
 )
-from distconfig.ssh_config import SshSettings
+from distconfig.ssh.ssh_config import SshSettings
 
 __all__ = ["HostKeyBook"]
 

@@ -14,11 +14,11 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from distconfig.deadline import Deadline
 from distconfig.errors import AuthenticationFailed
+from distconfig.hosts.deadline import Deadline
 from distconfig.ssh.agent import AgentIdentity, SshAgent
 from distconfig.ssh.session import PARAMIKO_ERRORS, SshSession, words_of
-from distconfig.ssh_config import SshSettings
+from distconfig.ssh.ssh_config import SshSettings
 
 __all__ = ["login"]
 

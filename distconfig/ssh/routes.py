@@ -8,12 +8,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from distconfig.deadline import Deadline
-from distconfig.dial import Stream, dial_command, dial_tcp
 from distconfig.errors import AuthenticationFailed, ProbeError, Unreachable
+from distconfig.hosts.deadline import Deadline
+from distconfig.ssh.dial import Stream, dial_command, dial_tcp
 from distconfig.ssh.host_keys import HostKeyBook
 from distconfig.ssh.settings import proxy_argv, read_settings
-from distconfig.ssh_config import Jump, SshSettings
+from distconfig.ssh.ssh_config import Jump, SshSettings
 
 if TYPE_CHECKING:
     from distconfig.ssh.session import SshSession

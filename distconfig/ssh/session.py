@@ -16,10 +16,10 @@ from typing import Any
 import paramiko
 from cryptography.exceptions import InvalidSignature, InvalidTag, UnsupportedAlgorithm
 
-from distconfig.deadline import Deadline
 from distconfig.errors import Unreachable
-from distconfig.known_hosts import HostKey
-from distconfig.ssh_config import SshSettings
+from distconfig.hosts.deadline import Deadline
+from distconfig.ssh.known_hosts import HostKey
+from distconfig.ssh.ssh_config import SshSettings
 
 __all__ = ["PARAMIKO_ERRORS", "SshChannel", "SshSession", "start_session", "words_of"]
 

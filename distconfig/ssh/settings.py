@@ -12,9 +12,9 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from distconfig.deadline import Deadline
 from distconfig.errors import Unreachable, UsageError
-from distconfig.ssh_config import Jump, SshSettings, expand_tokens, parse_ssh_settings
+from distconfig.hosts.deadline import Deadline
+from distconfig.ssh.ssh_config import Jump, SshSettings, expand_tokens, parse_ssh_settings
 
 __all__ = ["proxy_argv", "read_settings"]
 

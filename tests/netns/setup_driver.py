@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import sys
 
-from distconfig.addressing import plan_addresses
-from distconfig.apply import apply_setup
 from distconfig.errors import DistconfigError
-from distconfig.journal import journal_folder
-from distconfig.probe import record_hosts
-from distconfig.setup_script import plan_setup
-from distconfig.shell import Shell
+from distconfig.hosts.shell import Shell
+from distconfig.recordings.probe import record_hosts
+from distconfig.setup.addressing import plan_addresses
+from distconfig.setup.apply import apply_setup
+from distconfig.setup.journal import journal_folder
+from distconfig.setup.setup_script import plan_setup
 from distconfig.ssh import SshConnection, connect_hosts
 from distconfig.survey import survey_recording
 

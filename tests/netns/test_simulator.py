@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from distconfig.hosts.shell import Completed
 from distconfig.probes import PROBES
-from distconfig.recording import HostRecording
-from distconfig.report import assemble
-from distconfig.shell import Completed
+from distconfig.recordings.recording import HostRecording
+from distconfig.reports.report import assemble
 from tests.netns.steps import address_both_ends, await_ping, carried, reaches, sudo, wait_until
 from tests.simulated_macs import (
     Bridge,

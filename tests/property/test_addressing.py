@@ -7,11 +7,11 @@ from itertools import combinations
 
 from hypothesis import assume, given
 
-from distconfig.addressing import AddressPlan, plan_addresses
+from distconfig.cabling.topology import Topology
 from distconfig.errors import PoolExhausted
-from distconfig.recording import OperatorNetwork
-from distconfig.setup_script import plan_setup
-from distconfig.topology import Topology
+from distconfig.recordings.recording import OperatorNetwork
+from distconfig.setup.addressing import AddressPlan, plan_addresses
+from distconfig.setup.setup_script import plan_setup
 from tests.model_labs import model_labs
 from tests.model_mac import ModelLab, ModelMac
 

@@ -8,11 +8,11 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distconfig.advice import Advice, advise
-from distconfig.cable import Cable
+from distconfig.advice.advice import Advice, advise
+from distconfig.cabling.cable import Cable
+from distconfig.cabling.topology import Topology, assemble_topology
 from distconfig.errors import NoRing, TopologyError
-from distconfig.ring import RingPlan, find_ring
-from distconfig.topology import Topology, assemble_topology
+from distconfig.rings.ring import RingPlan, find_ring
 from tests.cablings import HOSTS
 from tests.graphs import Wire, blank_report, lay_cables
 from tests.rewiring_brute_force import State, fewest_steps

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from distconfig.addressing import plan_addresses
-from distconfig.apply import apply_setup
 from distconfig.errors import ApplyError, PoolExhausted
-from distconfig.journal import open_journal
-from distconfig.recording import OperatorNetwork
-from distconfig.setup_script import SetupScript, plan_setup
+from distconfig.recordings.recording import OperatorNetwork
+from distconfig.setup.addressing import plan_addresses
+from distconfig.setup.apply import apply_setup
+from distconfig.setup.journal import open_journal
+from distconfig.setup.setup_script import SetupScript, plan_setup
 from tests.model_labs import model_labs
 from tests.model_mac import ModelLab
 from tests.model_shell import ModelShell

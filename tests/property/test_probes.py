@@ -19,8 +19,8 @@ from distconfig.probes.netstat import Route, parse_netstat
 from distconfig.probes.networksetup_ports import HardwarePort, parse_networksetup_ports
 from distconfig.probes.networksetup_services import NetworkService, parse_networksetup_services
 from distconfig.probes.parsed import Parsed
-from distconfig.recording import HostRecording
-from distconfig.report import HostReport, assemble
+from distconfig.recordings.recording import HostRecording
+from distconfig.reports.report import HostReport, assemble
 from tests import macos_output as shown
 from tests.fakemac import MODELS, Mac, connect, connect_through, dock
 from tests.scenarios import load_scenarios

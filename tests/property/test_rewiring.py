@@ -8,8 +8,8 @@ from itertools import combinations_with_replacement
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distconfig.rewiring import Idle, Rewiring, Wiring, hops_of
-from distconfig.rewiring_search import find_rewiring
+from distconfig.advice.rewiring import Idle, Rewiring, Wiring, hops_of
+from distconfig.advice.rewiring_search import find_rewiring
 from tests.rewiring_brute_force import State, fewest_steps
 
 

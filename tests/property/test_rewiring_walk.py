@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distconfig import ring_exact
-from distconfig.hops import HopGraph
-from distconfig.rewiring_walk import walk_to_order
+from distconfig.advice.rewiring_walk import walk_to_order
+from distconfig.rings import ring_exact
+from distconfig.rings.hops import HopGraph
 
 
 @st.composite

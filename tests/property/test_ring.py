@@ -8,14 +8,14 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distconfig import ring_exact, ring_search
+from distconfig.cabling.topology import Topology, assemble_topology
 from distconfig.errors import NoRing
-from distconfig.hops import HopGraph, collect_offers
-from distconfig.largest_ring import find_largest_ring
-from distconfig.no_ring import Witness, find_deep_witness, find_witness
-from distconfig.open_hops import Budget
-from distconfig.ring import find_ring
-from distconfig.topology import Topology, assemble_topology
+from distconfig.rings import ring_exact, ring_search
+from distconfig.rings.hops import HopGraph, collect_offers
+from distconfig.rings.largest_ring import find_largest_ring
+from distconfig.rings.no_ring import Witness, find_deep_witness, find_witness
+from distconfig.rings.open_hops import Budget
+from distconfig.rings.ring import find_ring
 from tests.brute_force import Ring, best_ring, cables_between
 from tests.cablings import topologies, wire_lists
 from tests.graphs import Wire, blank_report, lay_cables, topology_of, topology_of_edges

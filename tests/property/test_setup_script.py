@@ -7,10 +7,10 @@ from ipaddress import IPv4Network
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from distconfig.addressing import plan_addresses
 from distconfig.errors import PoolExhausted
-from distconfig.recording import OperatorNetwork
-from distconfig.setup_script import SetupScript, plan_setup
+from distconfig.recordings.recording import OperatorNetwork
+from distconfig.setup.addressing import plan_addresses
+from distconfig.setup.setup_script import SetupScript, plan_setup
 from tests.model_labs import model_labs
 from tests.model_mac import ModelLab
 

@@ -8,13 +8,13 @@ from ipaddress import IPv4Network
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from distconfig.addressing import plan_addresses
-from distconfig.bridge_loops import bridges_of_ports, find_bridge_loops
+from distconfig.cabling.bridge_loops import bridges_of_ports, find_bridge_loops
 from distconfig.errors import PoolExhausted
-from distconfig.journal import Journal
-from distconfig.recording import OperatorNetwork
-from distconfig.setup_script import SetupScript, plan_setup
-from distconfig.teardown_plan import TeardownScript, plan_teardown
+from distconfig.recordings.recording import OperatorNetwork
+from distconfig.setup.addressing import plan_addresses
+from distconfig.setup.journal import Journal
+from distconfig.setup.setup_script import SetupScript, plan_setup
+from distconfig.setup.teardown_plan import TeardownScript, plan_teardown
 from tests.model_labs import looped_labs, model_labs
 from tests.model_mac import ModelLab
 

@@ -8,7 +8,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distconfig.topology import assemble_topology
+from distconfig.cabling.topology import assemble_topology
 from tests.cablings import wire_lists
 from tests.graphs import Wire, blank_report, lay_cables
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from distconfig.errors import ProbeError
-from distconfig.shell import Connection
+from distconfig.hosts.shell import Connection
 from distconfig.ssh import connect_hosts
 from tests.sshd.farm import Farm, may_run
 

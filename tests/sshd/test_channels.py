@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from distconfig.errors import CommandFailed, ProbeError, Unreachable
-from distconfig.shell import ByteChannel, Connection
+from distconfig.hosts.shell import ByteChannel, Connection
 from tests.sshd.conftest import Connector
 from tests.sshd.farm import Farm, wait_until
 
@@ -169,7 +169,7 @@ def test_a_script_gets_its_time_and_no_more(connection: Connection) -> None:
 def test_output_without_end_is_cut_off(
     connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("distconfig.run_script._MOST_OUTPUT", 2 << 20)
+    monkeypatch.setattr("distconfig.hosts.run_script._MOST_OUTPUT", 2 << 20)
     with pytest.raises(CommandFailed) as caught:
         connection.run("while :; do printf %65536s x; done", timeout_s=60)
     assert caught.value.what == "a script printed more than 2 MiB"

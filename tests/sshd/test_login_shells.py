@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from distconfig.errors import CommandFailed
-from distconfig.shell import Completed
+from distconfig.hosts.shell import Completed
 from tests.sshd.conftest import Connector
 from tests.sshd.farm import Farm
 

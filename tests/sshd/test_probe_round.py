@@ -11,10 +11,15 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from distconfig.errors import CommandFailed, ProbeError, Unreachable
-from distconfig.probe import record_hosts
+from distconfig.hosts.shell import Connection
 from distconfig.probes import PROBES
-from distconfig.recording import HostRecording, OperatorNetwork, Recording, load_recording
-from distconfig.shell import Connection
+from distconfig.recordings.probe import record_hosts
+from distconfig.recordings.recording import (
+    HostRecording,
+    OperatorNetwork,
+    Recording,
+    load_recording,
+)
 from tests.scenarios import scenario
 from tests.sshd.conftest import Connector
 from tests.sshd.fake_commands import UNAME, fake_commands

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from distconfig import dial
 from distconfig.errors import AuthenticationFailed, ProbeError, Unreachable
-from distconfig.ssh import connect_hosts
+from distconfig.ssh import connect_hosts, dial
 from tests.sshd.conftest import Connector
 from tests.sshd.farm import Farm, free_loopback_address, make_key
 

@@ -7,9 +7,9 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
 import pytest
 
-from distconfig.addressing import AddressPlan, plan_addresses
 from distconfig.errors import AddressInUse, PoolExhausted, UsageError
-from distconfig.recording import OperatorNetwork
+from distconfig.recordings.recording import OperatorNetwork
+from distconfig.setup.addressing import AddressPlan, plan_addresses
 from tests.model_mac import ModelInterface, ModelLab, ModelMac
 
 OPERATOR = OperatorNetwork(

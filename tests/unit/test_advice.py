@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from distconfig.advice import Advice, advise, describe_ring, render_advice
+from distconfig.advice.advice import Advice, advise, describe_ring, render_advice
+from distconfig.cabling.topology import Topology, assemble_topology
 from distconfig.errors import TopologyError
-from distconfig.ring import find_ring
+from distconfig.rings.ring import find_ring
 from distconfig.survey import survey_recording
-from distconfig.topology import Topology, assemble_topology
 from tests.graphs import blank_report, lay_cables, parse_wires, wire
 from tests.scenarios import scenario
 

@@ -13,24 +13,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distconfig.addressing import CANDIDATE_BLOCKS
-from distconfig.anonymise import anonymise, rename_recording, renaming_for
-from distconfig.cabling_json import render_cabling
+from distconfig.cabling.cabling_json import render_cabling
+from distconfig.cabling.dot import render_dot
 from distconfig.cluster_plan import PlanOptions, plan_cluster
-from distconfig.dot import render_dot
 from distconfig.errors import AuthenticationFailed, DistconfigError, NoRing, Unreachable
-from distconfig.occupancy import PRIVATE_BLOCKS
-from distconfig.recording import (
+from distconfig.hosts.shell import Completed
+from distconfig.recordings.anonymise import anonymise, rename_recording, renaming_for
+from distconfig.recordings.recording import (
     HostRecording,
     OperatorNetwork,
     Recording,
     load_recording,
     save_recording,
 )
-from distconfig.ring import find_ring
-from distconfig.scrambled_addresses import ScrambledAddresses
-from distconfig.setup_text import render_setup
-from distconfig.shell import Completed
+from distconfig.recordings.scrambled_addresses import ScrambledAddresses
+from distconfig.rings.ring import find_ring
+from distconfig.setup.addressing import CANDIDATE_BLOCKS
+from distconfig.setup.occupancy import PRIVATE_BLOCKS
+from distconfig.setup.setup_text import render_setup
 from distconfig.survey import Survey, survey_recording
 from ring_runtime.hostfile import render_hostfile
 from tests.scenarios import StoredScenario, load_scenarios, scenario

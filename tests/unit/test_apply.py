@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from distconfig.addressing import plan_addresses
-from distconfig.apply import SetupOutcome, apply_setup
 from distconfig.errors import ApplyError, UnexpectedOutput, VerifyError
-from distconfig.recording import OperatorNetwork
-from distconfig.setup_script import SetupScript, plan_setup
-from distconfig.shell import Completed
+from distconfig.hosts.shell import Completed
+from distconfig.recordings.recording import OperatorNetwork
+from distconfig.setup.addressing import plan_addresses
+from distconfig.setup.apply import SetupOutcome, apply_setup
+from distconfig.setup.setup_script import SetupScript, plan_setup
 from tests.model_mac import ModelLab, ModelMac
 from tests.model_shell import ModelShell
 

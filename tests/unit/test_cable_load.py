@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from distconfig.addressed import AddressedCable, AddressedEnd
-from distconfig.cable_load import far_side
-from distconfig.cable_load.loader import Loader, LoadFailed, number_in, start_loader
-from distconfig.cable_load.soak import soak_cables
-from distconfig.cable_load.streams import load_in_rounds
-from distconfig.deadline import Deadline
+from distconfig.cabling.topology import CableEnd
+from distconfig.hosts.deadline import Deadline
+from distconfig.hosts.local import LocalConnection
 from distconfig.launch.bootstrap import remote_command
-from distconfig.local import LocalConnection
-from distconfig.topology import CableEnd
+from distconfig.setup.addressed import AddressedCable, AddressedEnd
+from distconfig.upkeep.cable_load import far_side
+from distconfig.upkeep.cable_load.loader import Loader, LoadFailed, number_in, start_loader
+from distconfig.upkeep.cable_load.soak import soak_cables
+from distconfig.upkeep.cable_load.streams import load_in_rounds
 
 
 def end(host: str, address: str) -> AddressedEnd:

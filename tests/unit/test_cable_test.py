@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distconfig.addressed import AddressedCable, AddressedEnd, find_addressed_cables
-from distconfig.cable_test.ends import find_faults_at_ends, find_tested_cables
-from distconfig.cable_test.report import notes_on_cables, render_judgements
-from distconfig.cable_test.results import CableResult, DirectionResult, Load
-from distconfig.cable_test.rounds import plan_rounds
-from distconfig.cable_test.samples import LinkWatch, Sample, find_dips
-from distconfig.cable_test.verdicts import Verdict, judge_cables
-from distconfig.intended import IntendedCable, IntendedEnd
-from distconfig.report import HostReport, InterfaceState
-from distconfig.topology import Cable, CableEnd
-from distconfig.tries import TryResult
+from distconfig.cabling.topology import Cable, CableEnd
+from distconfig.reports.report import HostReport, InterfaceState
+from distconfig.setup.addressed import AddressedCable, AddressedEnd, find_addressed_cables
+from distconfig.upkeep.cable_test.ends import find_faults_at_ends, find_tested_cables
+from distconfig.upkeep.cable_test.report import notes_on_cables, render_judgements
+from distconfig.upkeep.cable_test.results import CableResult, DirectionResult, Load
+from distconfig.upkeep.cable_test.rounds import plan_rounds
+from distconfig.upkeep.cable_test.samples import LinkWatch, Sample, find_dips
+from distconfig.upkeep.cable_test.verdicts import Verdict, judge_cables
+from distconfig.upkeep.intended import IntendedCable, IntendedEnd
+from distconfig.upkeep.tries import TryResult
 from tests.model_mac import ModelLab, ModelMac
 
 # Rounds

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from distconfig.cabling import PortBudget, Shape, propose_cabling, render_cabling
+from distconfig.advice.proposal import PortBudget, Shape, propose_cabling, render_cabling
+from distconfig.cabling.topology import assemble_topology
 from distconfig.errors import TopologyError, UsageError
-from distconfig.report import HostReport
-from distconfig.ring import find_ring
-from distconfig.topology import assemble_topology
+from distconfig.reports.report import HostReport
+from distconfig.rings.ring import find_ring
 from tests.graphs import Wire, blank_report, lay_cables
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from distconfig.cluster_plan import PlanOptions, plan_cluster
 from distconfig.errors import AddressError
-from distconfig.recording import load_recording
+from distconfig.recordings.recording import load_recording
 from distconfig.survey import Survey, survey_recording
 
 POOL = IPv4Network("10.99.0.0/24")

@@ -15,7 +15,7 @@ from distconfig.doctor.evidence import examine
 from distconfig.doctor.findings import Severity
 from distconfig.doctor.protection import find_refusals_here
 from distconfig.errors import AuthenticationFailed, CommandFailed, Unreachable
-from distconfig.recording import HostRecording
+from distconfig.recordings.recording import HostRecording
 from tests.doctor_answers import SHARING_ON, record
 from tests.fakemac import (
     Bridge,

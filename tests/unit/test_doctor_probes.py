@@ -29,7 +29,7 @@ from distconfig.probes.network_location import parse_network_location
 from distconfig.probes.parsed import Parsed
 from distconfig.probes.python import Python, parse_python
 from distconfig.probes.reach import Reach, parse_reach, render_reach_program
-from distconfig.recording import HostRecording
+from distconfig.recordings.recording import HostRecording
 from tests.doctor_answers import SHARING_ON, doctor_answers
 
 Parse = Callable[[bytes], Parsed[object]]

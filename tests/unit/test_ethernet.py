@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 
 from distconfig.errors import AddressError
-from distconfig.ethernet import find_lan_address, find_lan_addresses, find_subnet_warning
-from distconfig.report import HostReport, InterfaceState, Receptacle, Route
+from distconfig.hostfiles.ethernet import find_lan_address, find_lan_addresses, find_subnet_warning
+from distconfig.reports.report import HostReport, InterfaceState, Receptacle, Route
 
 DEFAULT = IPv4Network("0.0.0.0/0")
 

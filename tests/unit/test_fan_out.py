@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from distconfig.errors import ProbeError, Unreachable
-from distconfig.fan_out import ask_all
+from distconfig.hosts.fan_out import ask_all
 
 
 def late(host: str) -> ProbeError:

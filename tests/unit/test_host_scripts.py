@@ -8,10 +8,10 @@ from uuid import UUID
 
 import pytest
 
-from distconfig.addressing import plan_addresses
-from distconfig.host_scripts import render_apply, render_check, render_commit, render_undo
-from distconfig.recording import OperatorNetwork
-from distconfig.setup_script import SetupScript, plan_setup
+from distconfig.recordings.recording import OperatorNetwork
+from distconfig.setup.addressing import plan_addresses
+from distconfig.setup.host_scripts import render_apply, render_check, render_commit, render_undo
+from distconfig.setup.setup_script import SetupScript, plan_setup
 from tests.model_mac import ModelLab, ModelMac
 
 MACHINE = UUID("4c4c4544-0000-4000-8000-000000000001")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ipaddress import IPv4Interface
 
-from distconfig.addressing import AddressPlan
-from distconfig.hostfile_plan import plan_lan_hostfile, plan_ring_hostfile
-from distconfig.ring import RingPlan
-from distconfig.topology import Cable, CableEnd
+from distconfig.cabling.topology import Cable, CableEnd
+from distconfig.hostfiles.hostfile_plan import plan_lan_hostfile, plan_ring_hostfile
+from distconfig.rings.ring import RingPlan
+from distconfig.setup.addressing import AddressPlan
 from ring_runtime.hostfile import Hostfile, HostfileEntry
 
 AB1 = Cable(CableEnd("a", "1", "en2"), CableEnd("b", "1", "en2"))

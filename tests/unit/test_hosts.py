@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from distconfig.errors import UsageError
-from distconfig.hosts import check_host_name, is_this_machine, parse_host_list
+from distconfig.hosts.names import check_host_name, is_this_machine, parse_host_list
 
 
 def test_a_list_keeps_its_order() -> None:

@@ -16,7 +16,8 @@ from uuid import UUID
 import pytest
 
 from distconfig.errors import ApplyError
-from distconfig.journal import (
+from distconfig.reports.report import InterfaceState
+from distconfig.setup.journal import (
     Journal,
     JournalStep,
     journal_folder,
@@ -24,8 +25,7 @@ from distconfig.journal import (
     parse_journal,
     render_journal,
 )
-from distconfig.report import InterfaceState
-from distconfig.setup_steps import SetupScript, SetupStep
+from distconfig.setup.setup_steps import SetupScript, SetupStep
 
 MACHINE = UUID("4c4c4544-0000-4000-8000-000000000001")
 LEAVE = ("/sbin/ifconfig", "bridge0", "deletem", "en2")
@@ -212,7 +212,8 @@ def test_a_broken_journal_is_refused_and_left_as_it_is(folder: Path) -> None:
 def test_a_killed_run_leaves_a_journal_and_no_lock(folder: Path) -> None:
     program = (
         "import sys, pathlib, uuid; sys.path.insert(0, sys.argv[3]);"
-        "from distconfig.journal import open_journal; from tests.unit.test_journal import JOURNAL\n"
+        "from distconfig.setup.journal import open_journal\n"
+        "from tests.unit.test_journal import JOURNAL\n"
         "with open_journal(pathlib.Path(sys.argv[1]), 'studio1', uuid.UUID(sys.argv[2])) as file:\n"
         "    file.write(JOURNAL); print('held', flush=True); sys.stdin.read()\n"
     )

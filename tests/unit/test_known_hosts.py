@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distconfig.known_hosts import (
+from distconfig.ssh.known_hosts import (
     HostKey,
     KnownHost,
     Verdict,

@@ -6,8 +6,8 @@ import networkx as nx
 import pytest
 
 from distconfig.errors import NoRing
-from distconfig.largest_ring import find_largest_ring
-from distconfig.ring import is_rdma_cable
+from distconfig.rings.largest_ring import find_largest_ring
+from distconfig.rings.ring import is_rdma_cable
 from distconfig.survey import survey_recording
 from tests.graphs import topology_of_edges, wire
 from tests.scenarios import scenario

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from distconfig.cabling.topology import Topology, assemble_topology
 from distconfig.errors import TopologyError
-from distconfig.mesh import find_full_mesh
-from distconfig.report import HostReport
+from distconfig.reports.report import HostReport
+from distconfig.rings.mesh import find_full_mesh
 from distconfig.survey import survey_recording
-from distconfig.topology import Topology, assemble_topology
 from tests.graphs import blank_report, lay_cables, parse_wires
 from tests.scenarios import scenario
 

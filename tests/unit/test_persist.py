@@ -11,9 +11,14 @@ from pathlib import Path
 import pytest
 
 from distconfig.cli import main
-from distconfig.persist import PersistStep, plan_persist, render_persist
-from distconfig.recording import HostRecording, OperatorNetwork, Recording, save_recording
-from distconfig.report import HostReport
+from distconfig.recordings.recording import (
+    HostRecording,
+    OperatorNetwork,
+    Recording,
+    save_recording,
+)
+from distconfig.reports.report import HostReport
+from distconfig.upkeep.persist import PersistStep, plan_persist, render_persist
 from tests.fakemac import Bridge, Mac, connect
 from tests.macos_output import Inet
 from tests.model_mac import ModelLab, ModelMac

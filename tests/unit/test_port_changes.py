@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from distconfig.port_changes import find_port_changes
+from distconfig.cabling.port_changes import find_port_changes
 from tests.graphs import wire
 
 

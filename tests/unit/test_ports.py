@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from distconfig.ports import is_known_without_rdma, name_end, name_port
-from distconfig.report import HostReport, Receptacle
+from distconfig.reports.ports import is_known_without_rdma, name_end, name_port
+from distconfig.reports.report import HostReport, Receptacle
 
 
 def port(label: str = "1", place: str = "") -> Receptacle:

@@ -12,21 +12,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distconfig.deadline import Deadline
 from distconfig.errors import CommandFailed, Unreachable
-from distconfig.local import LocalChannel, LocalConnection
-from distconfig.marked_script import wrap_script
-from distconfig.operator_network import (
+from distconfig.hosts.deadline import Deadline
+from distconfig.hosts.local import LocalChannel, LocalConnection
+from distconfig.hosts.marked_script import wrap_script
+from distconfig.hosts.run_script import converse
+from distconfig.hosts.shell import Completed
+from distconfig.probes import Probe
+from distconfig.recordings.operator_network import (
     parse_ip_addresses,
     parse_ip_routes,
     read_operator_network,
 )
-from distconfig.probe import record_hosts
-from distconfig.probe_script import Answers, platform_of, render_probe_script, split_answers
-from distconfig.probes import Probe
-from distconfig.recording import OperatorNetwork
-from distconfig.run_script import converse
-from distconfig.shell import Completed
+from distconfig.recordings.probe import record_hosts
+from distconfig.recordings.probe_script import (
+    Answers,
+    platform_of,
+    render_probe_script,
+    split_answers,
+)
+from distconfig.recordings.recording import OperatorNetwork
 from tests.sshd.farm import wait_until
 
 NONCE = "0123456789abcdef"

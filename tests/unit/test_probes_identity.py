@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 
 from distconfig.errors import UnexpectedOutput
+from distconfig.hosts.shell import Completed
 from distconfig.probes import PROBES, is_wanted, probes_for
 from distconfig.probes.computer_name import parse_computer_name
 from distconfig.probes.hardware import parse_hardware
@@ -20,7 +21,6 @@ from distconfig.probes.ssh_connection import parse_ssh_connection
 from distconfig.probes.sudo import SudoAbility, parse_sudo
 from distconfig.probes.sw_vers import parse_sw_vers
 from distconfig.probes.uname import Uname, parse_uname
-from distconfig.shell import Completed
 
 IDENTITY = "0D402F05-FB00-41E1-A00C-5E67740F0886"
 

@@ -8,13 +8,13 @@ from uuid import UUID
 import pytest
 
 from distconfig.errors import InconsistentReport
-from distconfig.port_interfaces import InterfaceSources, NamedInterfaces, name_interfaces
 from distconfig.probes.ibv_devices import RdmaDevice
 from distconfig.probes.ioreg_ports import IoregPort
 from distconfig.probes.network_interfaces import StoredInterface
 from distconfig.probes.networksetup_ports import HardwarePort
 from distconfig.probes.thunderbolt_buses import AttachedDevice, AttachedPeer, Bus, BusReceptacle
-from distconfig.receptacles import (
+from distconfig.reports.port_interfaces import InterfaceSources, NamedInterfaces, name_interfaces
+from distconfig.reports.receptacles import (
     AmbiguousSighting,
     PeerSighting,
     Receptacle,

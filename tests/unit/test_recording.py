@@ -22,7 +22,8 @@ from distconfig.errors import (
     Unreachable,
     UsageError,
 )
-from distconfig.recording import (
+from distconfig.hosts.shell import Completed
+from distconfig.recordings.recording import (
     HostRecording,
     OperatorNetwork,
     Recording,
@@ -30,7 +31,6 @@ from distconfig.recording import (
     save_recording,
     select_hosts,
 )
-from distconfig.shell import Completed
 
 WHEN = datetime(2026, 9, 30, 12, 34, 56, tzinfo=timezone.utc)
 UNAME = Completed(("/usr/bin/uname", "-srm"), 0, b"Darwin 27.0.0 arm64\n", b"", 0.004)

@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from distconfig.errors import InconsistentReport, ReportError, UnexpectedOutput
-from distconfig.recording import HostRecording
-from distconfig.report import Bridge, HostReport, Receptacle, assemble
-from distconfig.shell import Completed
+from distconfig.hosts.shell import Completed
+from distconfig.recordings.recording import HostRecording
+from distconfig.reports.report import Bridge, HostReport, Receptacle, assemble
 from tests.fakemac import Bridge as FakeBridge
 from tests.fakemac import LinuxHost, Mac, connect
 

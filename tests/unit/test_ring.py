@@ -10,12 +10,12 @@ from random import Random
 import networkx as nx
 import pytest
 
-from distconfig import ring_exact
+from distconfig.cabling.topology import Topology, assemble_topology
 from distconfig.errors import NoRing, TopologyError
-from distconfig.hops import collect_offers
-from distconfig.ring import RingPlan, find_ring, is_rdma_cable
+from distconfig.rings import ring_exact
+from distconfig.rings.hops import collect_offers
+from distconfig.rings.ring import RingPlan, find_ring, is_rdma_cable
 from distconfig.survey import survey_recording
-from distconfig.topology import Topology, assemble_topology
 from tests.graphs import (
     blank_report,
     topology_of,

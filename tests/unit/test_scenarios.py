@@ -6,7 +6,7 @@ import pytest
 
 from distconfig.errors import NoRing
 from distconfig.probes import PROBES
-from distconfig.ring import find_ring
+from distconfig.rings.ring import find_ring
 from distconfig.survey import survey_recording
 from tests.make_fixtures import compose_recording
 from tests.scenario_macs import SCENARIOS

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from distconfig.addressing import plan_addresses
+from distconfig.cabling.topology import Topology
 from distconfig.errors import UsageError
-from distconfig.recording import OperatorNetwork
-from distconfig.report import HostReport, Route
-from distconfig.ring import RingPlan
-from distconfig.setup_script import RouteGoal, SetupScript, plan_setup, render_setup
-from distconfig.sudoers import render_sudoers
-from distconfig.topology import Topology
+from distconfig.recordings.recording import OperatorNetwork
+from distconfig.reports.report import HostReport, Route
+from distconfig.rings.ring import RingPlan
+from distconfig.setup.addressing import plan_addresses
+from distconfig.setup.setup_script import RouteGoal, SetupScript, plan_setup, render_setup
+from distconfig.setup.sudoers import render_sudoers
 from tests.model_mac import ModelLab, ModelMac
 
 OPERATOR = OperatorNetwork((), ())

@@ -8,7 +8,7 @@ import sys
 PROGRAM = """
 import sys
 from distconfig.ssh import connect_hosts
-from distconfig.probe import record_hosts
+from distconfig.recordings.probe import record_hosts
 found = connect_hosts(["localhost", "127.0.0.1"])
 assert found["localhost"].run("echo local", timeout_s=20).stdout == b"local\\n"
 assert record_hosts(found).hosts[1].error is None

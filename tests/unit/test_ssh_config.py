@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from distconfig.errors import UsageError
-from distconfig.ssh_config import (
+from distconfig.ssh.ssh_config import (
     Jump,
     SshSettings,
     expand_tokens,

@@ -12,26 +12,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distconfig.addressing import plan_addresses
-from distconfig.cable_record import (
+from distconfig.errors import UsageError
+from distconfig.recordings.recording import OperatorNetwork
+from distconfig.setup.addressing import plan_addresses
+from distconfig.setup.setup_script import plan_setup
+from distconfig.upkeep.cable_record import (
     change_record,
     load_record,
     parse_record,
     record_path,
     render_record,
 )
-from distconfig.errors import UsageError
-from distconfig.intended import (
+from distconfig.upkeep.intended import (
     IntendedCable,
     IntendedEnd,
     find_intended,
     intended_of_setup,
     replace_intended,
 )
-from distconfig.reapply import plan_reapply
-from distconfig.recording import OperatorNetwork
-from distconfig.setup_script import plan_setup
-from distconfig.status import DriftKind, find_drifts
+from distconfig.upkeep.reapply import plan_reapply
+from distconfig.upkeep.status import DriftKind, find_drifts
 from ring_runtime.hostfile import Hostfile, HostfileEntry
 from tests.model_mac import ModelLab, ModelMac
 

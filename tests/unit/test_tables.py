@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from distconfig.addressing import AddressPlan
-from distconfig.ring import RingPlan
+from distconfig.cabling.topology import Cable, CableEnd
+from distconfig.rings.ring import RingPlan
+from distconfig.setup.addressing import AddressPlan
 from distconfig.tables import cable_table, host_table, ring_line
-from distconfig.topology import Cable, CableEnd
 from tests.unit.test_dot import AB, BC, BROKEN, CA, RING, SPARE, topology_of
 
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
 
-from distconfig.addressing import plan_addresses
-from distconfig.apply import apply_setup
-from distconfig.journal import Journal
-from distconfig.recording import OperatorNetwork
-from distconfig.setup_script import plan_setup
-from distconfig.teardown import TeardownResult, apply_teardown
-from distconfig.teardown_plan import TeardownScript, UndoStep, plan_teardown
-from distconfig.topology import CableEnd, Stranger
+from distconfig.cabling.topology import CableEnd, Stranger
+from distconfig.recordings.recording import OperatorNetwork
+from distconfig.setup.addressing import plan_addresses
+from distconfig.setup.apply import apply_setup
+from distconfig.setup.journal import Journal
+from distconfig.setup.setup_script import plan_setup
+from distconfig.setup.teardown import TeardownResult, apply_teardown
+from distconfig.setup.teardown_plan import TeardownScript, UndoStep, plan_teardown
 from tests.model_mac import ModelInterface, ModelLab, ModelMac, domain_of
 from tests.model_shell import ModelShell
 

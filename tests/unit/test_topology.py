@@ -7,10 +7,10 @@ from uuid import UUID, uuid5
 
 import pytest
 
-from distconfig.cable import Cable, CableEnd
+from distconfig.cabling.cable import Cable, CableEnd
+from distconfig.cabling.topology import Stranger, assemble_topology, restrict_topology
 from distconfig.errors import UsageError
-from distconfig.report import AmbiguousSighting, HostReport, PeerSighting, Receptacle
-from distconfig.topology import Stranger, assemble_topology, restrict_topology
+from distconfig.reports.report import AmbiguousSighting, HostReport, PeerSighting, Receptacle
 from tests.graphs import NAMESPACE, blank_report, domain, lay_cables, parse_wires, wire
 
 

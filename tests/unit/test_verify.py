@@ -7,12 +7,12 @@ from ipaddress import IPv4Address, IPv4Interface
 
 import pytest
 
+from distconfig.cabling.topology import Cable, CableEnd
 from distconfig.errors import UnexpectedOutput
-from distconfig.report import InterfaceState
-from distconfig.script_answers import HostAnswer, StepResult, parse_answer
-from distconfig.setup_steps import EndGoal
-from distconfig.topology import Cable, CableEnd
-from distconfig.verify import find_differences, find_faults
+from distconfig.hosts.script_answers import HostAnswer, StepResult, parse_answer
+from distconfig.reports.report import InterfaceState
+from distconfig.setup.setup_steps import EndGoal
+from distconfig.setup.verify import find_differences, find_faults
 
 CABLE = Cable(CableEnd("a", "1", "en2"), CableEnd("b", "2", "en3"))
 GOAL = EndGoal(

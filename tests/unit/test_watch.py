@@ -12,9 +12,9 @@ import pytest
 
 from distconfig.errors import UnexpectedOutput
 from distconfig.probes.interface_counters import ByteCounters, parse_interface_counters
-from distconfig.status import find_drifts
-from distconfig.tries import Try, TryResult, parse_tries, render_tries
-from distconfig.watch import find_rates, render_moment
+from distconfig.upkeep.status import find_drifts
+from distconfig.upkeep.tries import Try, TryResult, parse_tries, render_tries
+from distconfig.upkeep.watch import find_rates, render_moment
 from tests.unit.test_status import lose_address, set_up_lab
 
 NETSTAT = b"""\

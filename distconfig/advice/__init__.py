@@ -1,0 +1,1 @@
+"""Which cables to move, add or lay."""

@@ -1,0 +1,1 @@
+"""Hostfiles made from plans."""

@@ -1,0 +1,1 @@
+"""Asking hosts, and what they printed: made, kept, replayed, anonymised."""

@@ -1,0 +1,1 @@
+"""What one host says about itself, from its probes."""

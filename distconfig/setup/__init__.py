@@ -1,0 +1,1 @@
+"""Addresses, the commands that set them, and running, verifying and undoing those."""

@@ -1,0 +1,1 @@
+"""The day after: drift, repair, and proof of every cable."""
