@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ring_runtime.errors import UsageError
+from ring_runtime.halves import narrow, widen
 from ring_runtime.wire import DTYPES
 
 __all__ = ["Reduction", "check_dtype", "find_reduction"]
@@ -23,7 +24,7 @@ __all__ = ["Reduction", "check_dtype", "find_reduction"]
 Array = NDArray[Any]
 Combine = Callable[..., Any]
 
-_PIECE = 32768
+_PIECE = 65536
 _NAMES = {np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name): name for name in DTYPES}
 _HALVES = frozenset(np.dtype(t) for t in (np.float16, ml_dtypes.bfloat16))
 _UFUNCS: dict[str, Combine] = {
@@ -93,11 +94,23 @@ class Reduction:
             if not self.widens:
                 self.combine(received, own, out=out)
                 return
-            for start in range(0, len(own), _PIECE):
-                piece = slice(start, start + _PIECE)
-                total = received[piece].astype(np.float32)
-                self.combine(total, own[piece].astype(np.float32), out=total)
-                np.copyto(out[piece], total, casting="unsafe")
+            self._fold_widened(received, own, out)
+
+    def _fold_widened(self, received: Array, own: Array, out: Array) -> None:
+        room = np.empty((2, min(len(own), _PIECE)), np.float32)
+        for start in range(0, len(own), _PIECE):
+            piece = slice(start, start + _PIECE)
+            theirs, ours = room[:, : len(own[piece])]
+            widen(own[piece], ours)
+            if received.dtype == ours.dtype:
+                theirs = received[piece]
+            else:
+                widen(received[piece], theirs)
+            if out.dtype == ours.dtype:
+                self.combine(theirs, ours, out=out[piece])
+            else:
+                self.combine(theirs, ours, out=ours)
+                narrow(ours, out[piece])
 
     def fold_all(self, contributions: Sequence[Array], out: Array) -> None:
         """Write the combination of all contributions, first to last, to ``out``.
@@ -106,7 +119,7 @@ class Reduction:
             out: Overlaps none of them.
         """
         first, second, *others = contributions
-        if not self.widens:
+        if not self.widens or not others:
             self.fold(first, second, out)
             for other in others:
                 self.fold(out, other, out)
@@ -116,7 +129,7 @@ class Reduction:
         for other in others:
             self.fold(total, other, total)
         with np.errstate(all="ignore"):
-            np.copyto(out, total, casting="unsafe")
+            narrow(total, out)
 
 
 @lru_cache(maxsize=64)
