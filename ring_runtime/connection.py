@@ -83,11 +83,11 @@ class Outflow:
         self.view: memoryview | None = None
         self.completed = 0
 
-    def restart(self, head: bytearray, view: memoryview, nbytes: int) -> None:
+    def restart(self, head: bytearray | None, view: memoryview, remaining: int) -> None:
         """Begin again after everything was sent, with these two first."""
         self.head = head
         self.view = view
-        self.remaining = len(head) + nbytes
+        self.remaining = remaining
         self.completed = 0
 
     def feed(self, view: memoryview) -> None:
@@ -206,32 +206,33 @@ def exchange(outs: Iterable[Outflow], ins: Iterable[Inflow], watch: Watch) -> No
     Raises:
         PeerError: From ``watch``: a connection failed, an abort came, nothing moved for too long.
     """
-    outs, ins = list(outs), list(ins)
+    outs = [out for out in outs if out.remaining]
+    ins = [inflow for inflow in ins if inflow.remaining]
     waited = False
-    while True:
-        progress = False
+    while outs or ins:
+        moved = finished = False
         for out in outs:
             try:
-                progress |= out.push()
+                if out.push():
+                    moved = True
+                    finished |= not out.remaining
             except OSError as error:
                 raise watch.lost(out.connection, error) from error
         for inflow in ins:
             try:
-                progress |= inflow.pull()
+                if inflow.pull():
+                    moved = True
+                    finished |= not inflow.remaining
             except EOFError as error:
                 raise watch.lost(inflow.connection, None) from error
             except OSError as error:
                 raise watch.lost(inflow.connection, error) from error
-        if progress:
+        if finished:
             outs = [out for out in outs if out.remaining]
             ins = [inflow for inflow in ins if inflow.remaining]
-            if not outs and not ins:
-                return
-            if waited:
-                watch.moved()
-                waited = False
-        elif outs or ins:
+        if not moved:
             watch.wait(outs, ins)
             waited = True
-        else:
-            return
+        elif waited:
+            watch.moved()
+            waited = False

@@ -67,6 +67,7 @@ class Reduction:
         dtype: Of the arrays.
 
     Attributes:
+        name: Of the dtype, as in headers.
         partial: The dtype of what travels once two contributions are combined.
         widens: Whether that is another one.
     """
@@ -74,6 +75,7 @@ class Reduction:
     def __init__(self, combine: Combine, dtype: np.dtype[Any]) -> None:
         self.combine = combine
         self.dtype = dtype
+        self.name = _NAMES[dtype]
         self.widens = dtype in _HALVES and combine is np.add
         self.partial: np.dtype[Any] = np.dtype(np.float32) if self.widens else dtype
         self._quiet = dtype.kind not in "biu"

@@ -131,7 +131,8 @@ class Relay:
         size, count = len(order), int(np.prod(shape, dtype=np.int64))
         block = max(count * dtype.itemsize, 1)
         self._rank = order[position]
-        self._block = memory[:block].data
+        self._block = memory[: HEADER_NBYTES + block].data
+        self._head = self._block[:HEADER_NBYTES]
         self._outs: list[Outflow] = []
         self._ins: list[Inflow] = []
         self._passings: list[_Passing] = []
@@ -140,10 +141,10 @@ class Relay:
             array: Array = np.frombuffer(view, np.uint8, count * dtype.itemsize).view(dtype)
             return array
 
-        self._own = flat(self._block)
+        self._own = flat(self._block[HEADER_NBYTES:])
         self._own_shaped = self._own.reshape(shape)
         self._parts: list[Array] = [self._own] * size
-        at = _aligned(block)
+        at = _aligned(HEADER_NBYTES + block)
         for route, hops, towards in zip(routes, relay_hops(size), (-1, 1), strict=False):
             buffer = memory[at : at + HEADER_NBYTES + hops * block].data
             at += _aligned(len(buffer))
@@ -171,17 +172,20 @@ class Relay:
         Cost:
             ``size // 2`` hops; ``(size - 1) * nbytes`` sent per rank, over two directions.
         """
+        head: bytearray | None
         if lends and array.nbytes >= _WORTH_LENDING_NBYTES and array.flags.c_contiguous:
             flat = array.reshape(-1)
-            block = as_bytes(flat)
+            head, block = self.header, as_bytes(flat)
         else:
-            flat, block = self._own, self._block
+            flat = self._own
+            head, block = None, self._block
+            self._head[:] = self.header
             self._own_shaped[...] = array
         self._parts[self._rank] = flat
         for out, inflow, passing, length in zip(
             self._outs, self._ins, self._passings, self._lengths, strict=True
         ):
-            out.restart(self.header, block, length - HEADER_NBYTES)
+            out.restart(head, block, length)
             inflow.restart(length)
             passing.restart()
         exchange(self._outs, self._ins, self.ring)

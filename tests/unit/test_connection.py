@@ -119,7 +119,7 @@ def test_two_pieces_leave_in_one_call_and_may_be_cut_anywhere() -> None:
     for taken in range(1, 12):
         sock = Narrow(taken)
         out = Outflow(Connection(sock, 1), None, 10)  # type: ignore[arg-type]
-        out.restart(bytearray(b"head"), memoryview(b"tail00"), 6)
+        out.restart(bytearray(b"head"), memoryview(b"tail00"), 10)
         exchange([out], [], Patient())
         assert sock.stream == b"headtail00"
         assert sock.calls == -(-10 // taken)
