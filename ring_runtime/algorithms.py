@@ -14,12 +14,13 @@ from ring_runtime.connection import Connection
 from ring_runtime.group import Group
 from ring_runtime.pipeline import broadcast_chain, move_message, run_ring
 from ring_runtime.program import Plan, rows_of
-from ring_runtime.reduction import Reduction, find_reduction
+from ring_runtime.reduction import Reduction
 
 __all__ = ["broadcast_array", "gather_arrays", "move_array", "reduce_arrays"]
 
 RELAY_NBYTES = 65536
-RELAY_PAIR_NBYTES = 262144
+PAIR_NBYTES = 524288
+PAIR_WIDENED_NBYTES = 131072
 CHUNK_NBYTES = 262144
 SMALLEST_CHUNK_NBYTES = 32768
 CHUNKS_TO_OVERLAP = 4
@@ -31,9 +32,15 @@ def _strands(group: Group) -> int:
     return sum(len(route.outs) for route in group.routes)
 
 
-def _is_small(group: Group, array: Array) -> bool:
-    limit = RELAY_PAIR_NBYTES if group.size() == 2 else RELAY_NBYTES
+def _is_small(group: Group, array: Array, *, widens: bool = False) -> bool:
+    limit = RELAY_NBYTES
+    if group.size() == 2:
+        limit = PAIR_WIDENED_NBYTES if widens else PAIR_NBYTES
     return array.nbytes <= limit or array.size < group.size() * _strands(group)
+
+
+def _is_pair(group: Group, array: Array) -> bool:
+    return group.size() == 2 and array.size > 0 and array.flags.c_contiguous
 
 
 def reduce_arrays(group: Group, operation: str, array: Array, name: str, result: Array) -> None:
@@ -41,14 +48,17 @@ def reduce_arrays(group: Group, operation: str, array: Array, name: str, result:
     if group.size() == 1:
         np.copyto(result, array)
         return
-    reduction = find_reduction(operation, array.dtype)
+    reduction = group.ring.reduction(operation, array.dtype)
     flat = result.reshape(-1)
     with group.ring:
-        if not _is_small(group, array):
+        if not _is_small(group, array, widens=reduction.widens):
             header = group.next_header(operation, array, name)
             _reduce_large(group, header, array, flat, reduction)
             return
-        lends = group.size() == 2 or not np.may_share_memory(result, array)
+        lends = not np.may_share_memory(result, array)
+        if lends and _is_pair(group, array) and flat.size == array.size:
+            group.pair(operation, array, reduction).run(array.reshape(-1), flat)
+            return
         parts = group.relay(operation, array, name).run(array, lends=lends)
         if flat.size != array.size:
             start = group.rank() * flat.size
@@ -106,7 +116,7 @@ def gather_arrays(group: Group, array: Array, name: str, rows: Array) -> None:
         header = group.next_header("all_gather", array, name)
         np.copyto(own.reshape(array.shape), array)
         flat = rows.reshape(-1)
-        reduction = find_reduction("all_sum", array.dtype)
+        reduction = group.ring.reduction("all_sum", array.dtype)
         plan = _plan(group, flat.size, reduction, reduces=False, gathers=True)
         pool = _pool(group, plan, reduction)
         run_ring(group.ring, group.routes, plan, header, flat, flat, reduction, pool)

@@ -9,17 +9,19 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ring_runtime.arrays import Array
 from ring_runtime.errors import GroupClosed, RingError, UsageError
+from ring_runtime.pair import Pair, pair_nbytes
+from ring_runtime.reduction import Reduction
 from ring_runtime.relay import Relay, Route, relay_nbytes
 from ring_runtime.ring import Ring
 from ring_runtime.wire import encode_header, set_sequence
 
 __all__ = ["Group", "check_choice", "make_world"]
 
-_KEPT_NBYTES = 4 * 1024**2
-_KEPT_RELAYS = 256
+_KEPT = 256
 _NOTHING: Array = np.zeros((), np.uint8)
 
 
@@ -50,7 +52,8 @@ class Group:
         self._sequence = 0
         self._messages: dict[tuple[int, bool], int] = {}
         self._relays: dict[tuple[object, ...], Relay] = {}
-        self._kept_nbytes = 0
+        self._pairs: dict[tuple[object, ...], Pair] = {}
+        self._shared_nbytes = 0
         self._is_closed = False
 
     def rank(self) -> int:
@@ -130,31 +133,39 @@ class Group:
         if relay is None:
             size = array.nbytes if nbytes is None else nbytes
             header = encode_header(self.identity, 0, operation, name, array.shape, root, size)
-            relay = self._make_relay(header, array.dtype, array.shape, key)
+            relay = self._make_relay(header, array.dtype, array.shape)
+            self._relays[key] = relay
         self._stamp(relay.header)
         return relay
 
-    def _make_relay(
-        self,
-        header: bytearray,
-        dtype: np.dtype[Any],
-        shape: tuple[int, ...],
-        key: tuple[object, ...] | None = None,
-    ) -> Relay:
-        """A relay; a small one with a key is kept, together with the memory it needs."""
-        nbytes = relay_nbytes(self.size(), math.prod(shape) * dtype.itemsize)
-        is_kept = key is not None and nbytes <= _KEPT_NBYTES // 8
-        memory = np.zeros(nbytes, np.uint8) if is_kept else self.ring.scratch(nbytes)
-        relay = Relay(
+    def _make_relay(self, header: bytearray, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Relay:
+        memory = self._shared_memory(relay_nbytes(self.size(), math.prod(shape) * dtype.itemsize))
+        return Relay(
             self.ring, self.routes, self.order, self.position, header, dtype, shape, memory
         )
-        if key is not None and is_kept:
-            self._kept_nbytes += nbytes
-            if self._kept_nbytes > _KEPT_NBYTES or len(self._relays) >= _KEPT_RELAYS:
-                self._relays.clear()
-                self._kept_nbytes = nbytes
-            self._relays[key] = relay
-        return relay
+
+    def pair(self, operation: str, array: Array, reduction: Reduction) -> Pair:
+        """The next collective of a group of two, as an exchange; needs a turn."""
+        key = operation, reduction.name, array.shape
+        pair = self._pairs.get(key)
+        if pair is None:
+            header = encode_header(
+                self.identity, 0, operation, reduction.name, array.shape, 0, array.nbytes
+            )
+            memory = self._shared_memory(pair_nbytes(array.nbytes))
+            connection, is_first = self.routes[0].outs[0], self.rank() == 0
+            pair = Pair(self.ring, connection, is_first, header, reduction, array.size, memory)
+            self._pairs[key] = pair
+        self._stamp(pair.header)
+        return pair
+
+    def _shared_memory(self, nbytes: int) -> NDArray[np.uint8]:
+        """Scratch memory; what was set up with memory that is replaced by more is forgotten."""
+        if nbytes > self._shared_nbytes or len(self._relays) + len(self._pairs) >= _KEPT:
+            self._relays.clear()
+            self._pairs.clear()
+            self._shared_nbytes = max(nbytes, self._shared_nbytes)
+        return self.ring.scratch(self._shared_nbytes)
 
     def _stamp(self, header: bytearray) -> None:
         """Give a header the next number, and show it in errors."""

@@ -8,7 +8,6 @@ their own dtype.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import ml_dtypes
@@ -24,7 +23,7 @@ __all__ = ["Reduction", "check_dtype", "find_reduction"]
 Array = NDArray[Any]
 Combine = Callable[..., Any]
 
-_PIECE = 65536
+_PIECE = 32768
 _NAMES = {np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name): name for name in DTYPES}
 _HALVES = frozenset(np.dtype(t) for t in (np.float16, ml_dtypes.bfloat16))
 _UFUNCS: dict[str, Combine] = {
@@ -60,7 +59,7 @@ def check_dtype(dtype: np.dtype[Any], operation: str) -> str:
 
 
 class Reduction:
-    """How arrays of one dtype are combined by one operation.
+    """How arrays of one dtype are combined by one operation; for one thread at a time.
 
     Args:
         combine: The numpy function of two arrays with ``out=``.
@@ -79,6 +78,7 @@ class Reduction:
         self.widens = dtype in _HALVES and combine is np.add
         self.partial: np.dtype[Any] = np.dtype(np.float32) if self.widens else dtype
         self._quiet = dtype.kind not in "biu"
+        self._room = np.empty((2, 0), np.float32)
 
     def fold(self, received: Array, own: Array, out: Array) -> None:
         """Write the combination of two equally long flat arrays to ``out``.
@@ -99,10 +99,11 @@ class Reduction:
             self._fold_widened(received, own, out)
 
     def _fold_widened(self, received: Array, own: Array, out: Array) -> None:
-        room = np.empty((2, min(len(own), _PIECE)), np.float32)
+        if self._room.shape[1] < min(len(own), _PIECE):
+            self._room = np.empty((2, min(len(own), _PIECE)), np.float32)
         for start in range(0, len(own), _PIECE):
             piece = slice(start, start + _PIECE)
-            theirs, ours = room[:, : len(own[piece])]
+            theirs, ours = self._room[:, : len(own[piece])]
             widen(own[piece], ours)
             if received.dtype == ours.dtype:
                 theirs = received[piece]
@@ -134,7 +135,6 @@ class Reduction:
             narrow(total, out)
 
 
-@lru_cache(maxsize=64)
 def find_reduction(operation: str, dtype: np.dtype[Any]) -> Reduction:
     """The reduction of an operation for a dtype that `check_dtype` accepted."""
     return Reduction(_UFUNCS[operation], dtype)

@@ -18,6 +18,7 @@ import time
 import weakref
 from collections.abc import Iterator
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,7 @@ from ring_runtime.diagnosis import (
 from ring_runtime.errors import GroupClosed, PeerError, RingError, UsageError
 from ring_runtime.neighbour import Neighbour
 from ring_runtime.notices import Abort, Goodbye, Notice
+from ring_runtime.reduction import Reduction, find_reduction
 from ring_runtime.wire import decode_header
 
 __all__ = ["Ring"]
@@ -79,6 +81,7 @@ class Ring:
         self.header: bytearray | None = None
         self.sequence = 0
         self._scratch = np.empty(0, np.uint8)
+        self._reductions: dict[tuple[str, np.dtype[Any]], Reduction] = {}
         self.error: RingError | None = None
         self._lock = threading.Lock()
         self._spin = 0.0
@@ -103,6 +106,14 @@ class Ring:
             start = -room.ctypes.data % _ALIGNMENT
             self._scratch = room[start : start + nbytes]
         return self._scratch[:nbytes]
+
+    def reduction(self, operation: str, dtype: np.dtype[Any]) -> Reduction:
+        """How this operation combines arrays of this dtype; kept with the memory it needs."""
+        key = operation, dtype
+        reduction = self._reductions.get(key)
+        if reduction is None:
+            reduction = self._reductions[key] = find_reduction(operation, dtype)
+        return reduction
 
     # A turn: one collective, from the first byte to the last.
 

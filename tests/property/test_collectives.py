@@ -24,7 +24,9 @@ Array = NDArray[Any]
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 KINDS = [BFLOAT16 if name == "bfloat16" else np.dtype(name) for name in DTYPES]
 ORDERED = [dtype for dtype in KINDS if dtype.kind != "c"]
-SHAPES = st.sampled_from([(), (0,), (1,), (3,), (2, 3), (3, 0, 2), (7, 5), (64,), (3, 1, 4, 1, 5), (311,), (40, 9)])
+SHAPES = st.sampled_from(
+    [(), (0,), (1,), (3,), (2, 3), (3, 0, 2), (7, 5), (64,), (3, 1, 4, 1, 5), (311,), (40, 9)]
+)
 
 
 @contextlib.contextmanager
@@ -32,7 +34,8 @@ def cut_small(relayed: int) -> Iterator[None]:
     """Pipeline what is larger than so many bytes, in chunks of at most 48."""
     with (
         mock.patch.object(algorithms, "RELAY_NBYTES", relayed),
-        mock.patch.object(algorithms, "RELAY_PAIR_NBYTES", relayed),
+        mock.patch.object(algorithms, "PAIR_NBYTES", relayed),
+        mock.patch.object(algorithms, "PAIR_WIDENED_NBYTES", relayed),
         mock.patch.object(algorithms, "CHUNK_NBYTES", 48),
         mock.patch.object(algorithms, "SMALLEST_CHUNK_NBYTES", 16),
         mock.patch.object(algorithms, "STRIPE_NBYTES", relayed),
