@@ -3,7 +3,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/python -m pytest --numprocesses auto
+# Most tests wait for processes and deadlines, so more of them than cores run at once.
+JOBS ?= 4
+PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS)
 
 .PHONY: demo test test-all lint clean
 .DELETE_ON_ERROR:

@@ -40,6 +40,7 @@ class ModelShell:
         lost_in: The round in which the connection is lost: ``check``, ``apply``,
             ``commit`` or ``undo``; in ``apply`` after the steps were run.
         failing_step: The number of the step whose command fails.
+        failing_undo: The number of the command that fails when all is undone.
         may: Commands that sudo allows; everything if None.
         dead_man: The commands of the armed dead-man.
     """
@@ -48,6 +49,7 @@ class ModelShell:
     host: str
     lost_in: str = ""
     failing_step: int | None = None
+    failing_undo: int | None = None
     may: frozenset[tuple[str, ...]] | None = None
     dead_man: list[list[str]] = field(default_factory=list)
     rounds: list[str] = field(default_factory=list)
@@ -123,7 +125,7 @@ class ModelShell:
         self.dead_man.clear()
         for line in script.splitlines():
             if found := _UNDO.fullmatch(line):
-                is_failing = int(found["index"]) == self.failing_step
+                is_failing = int(found["index"]) == self.failing_undo
                 code = 1 if is_failing else self.mac.run(shlex.split(found["command"]))
                 yield f"@ step {found['index']} {code}"
 

@@ -292,7 +292,7 @@ def test_a_command_that_fails_stays_in_the_journal(tmp_path: Path) -> None:
     lab = pair()
     before = set_up_for_real(lab, tmp_path)
     shells = shells_of(lab)
-    shells["a"].failing_step = 2
+    shells["a"].failing_undo = 2
     results = apply_teardown(shells, lab.topology(), journals=tmp_path)
     assert results["a"].left == ("sudo /sbin/ifconfig bridge0 addm en2 failed: ",)
     assert (results["a"].is_settled, results["b"].is_settled) == (False, True)
