@@ -18,7 +18,7 @@ from ring_runtime.reduction import Reduction
 
 __all__ = ["broadcast_array", "gather_arrays", "move_array", "reduce_arrays"]
 
-RELAY_NBYTES = 65536
+RELAY_NBYTES = 262144
 PAIR_NBYTES = 524288
 PAIR_WIDENED_NBYTES = 131072
 CHUNK_NBYTES = 524288
@@ -33,7 +33,7 @@ def _strands(group: Group) -> int:
 
 
 def _is_small(group: Group, array: Array, *, widens: bool = False) -> bool:
-    limit = RELAY_NBYTES
+    limit = min(RELAY_NBYTES, POOL_NBYTES // group.size())
     if group.size() == 2:
         limit = PAIR_WIDENED_NBYTES if widens else PAIR_NBYTES
     return array.nbytes <= limit or array.size < group.size() * _strands(group)

@@ -61,7 +61,7 @@ def all_sum(
         PeerError: The group is broken.
 
     Cost:
-        Up to 64 KiB (256 KiB with two ranks) ``size // 2`` hops; above, ``2 * (size - 1)``
+        Up to 256 KiB (512 KiB with two ranks) ``size // 2`` hops; above, ``2 * (size - 1)``
         hops, overlapped, and ``2 * (size - 1) / size`` of the array sent by each rank,
         half of it in each direction.
 

@@ -23,7 +23,8 @@ class Neighbour:
         control: As many; the first carries notices, all of them notice a dead cable.
         inbox: Bytes of a notice that is not yet whole.
         goodbye: Set once it has left in good order.
-        ended: A control connection is at its end; nothing more will be said.
+        ended: A control connection is at its end; nothing more will be said. That alone is no
+            error: its last data may still be on the way, and then end too.
     """
 
     rank: int

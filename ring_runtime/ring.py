@@ -202,8 +202,6 @@ class Ring:
             poller.register(fd, mask)
         watched: dict[int, tuple[Neighbour, Connection]] = {}
         for neighbour in self.neighbours():
-            if neighbour.ended and neighbour.goodbye is None:
-                raise self.lost(neighbour.control[0], None)
             for connection in neighbour.control if not neighbour.ended else ():
                 fd = connection.sock.fileno()
                 poller.register(fd, select.POLLIN)
