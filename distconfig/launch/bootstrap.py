@@ -1,13 +1,14 @@
 """How the agent gets to where it runs: its modules' text, and what runs it there.
 
 Nothing is installed on a host. The text travels over the channel and lives in
-the memory of one interpreter. This module loads nothing, because a local job
-starts its agent before anything else.
+the memory of one interpreter.
 """
 
 from __future__ import annotations
 
-__all__ = ["PYTHONS", "agent_command", "local_command", "pack_agent", "remote_command"]
+from pathlib import Path
+
+__all__ = ["PYTHONS", "agent_command", "pack_agent", "remote_command"]
 
 #: Where a Python is found on most hosts, best first: Homebrew's two places, then the PATH.
 PYTHONS = ("/opt/homebrew/bin/python3", "/usr/local/bin/python3", "python3")
@@ -37,15 +38,6 @@ while True:
 package.agent.main()
 """
 
-#: The same where the modules are at hand, in the folder that is the first argument.
-_LOCAL_BOOTSTRAP = """
-import os, sys
-os.setsid()  # a Ctrl-C in the terminal is the launcher's business
-sys.path.append(sys.argv[1])
-from distconfig.launch.agent import main
-main()
-"""
-
 # $1 is the program, the other words are interpreters to try in turn. Apple's
 # /usr/bin/python3 is a stub that opens a dialog unless the developer tools are there.
 _FIND_PYTHON = """
@@ -69,11 +61,10 @@ exit 127
 
 def pack_agent() -> bytes:
     """The agent's modules, as the bootstrap reads them."""
-    folder = __file__.rpartition("/")[0]
+    folder = Path(__file__).parent
     package = b""
     for name in _MODULES:
-        with open(f"{folder}/{name}.py", "rb") as file:  # noqa: PTH123 -- pathlib is not loaded yet
-            text = file.read()
+        text = (folder / f"{name}.py").read_bytes()
         package += b"%-20s%11d\n%s" % (name.encode(), len(text), text)
     return package + b"%-20s%11d\n" % (b"end", 0)
 
@@ -81,12 +72,6 @@ def pack_agent() -> bytes:
 def agent_command(python: str) -> tuple[str, ...]:
     """The command that becomes the agent under this interpreter, once it gets its text."""
     return (python, "-I", "-S", "-c", _BOOTSTRAP)
-
-
-def local_command(python: str) -> tuple[str, ...]:
-    """The command that becomes the agent on this machine, where its modules are at hand."""
-    root = __file__.rpartition("/distconfig/")[0]
-    return (python, "-I", "-S", "-c", _LOCAL_BOOTSTRAP, root)
 
 
 def remote_command(pythons: tuple[str, ...], program: str = _BOOTSTRAP) -> tuple[str, ...]:

@@ -6,7 +6,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from distconfig.launch.local_agent import LocalAgent, is_surely_local
+from distconfig.errors import DistconfigError, LaunchError, RankFailed
+from distconfig.launch.job import run_job, say
+from distconfig.launch.options import HELP, parse_options
+from distconfig.launch.outcome import render_failure
+from ring_runtime.errors import RingError
 
 __all__ = ["main"]
 
@@ -15,47 +19,44 @@ INTERRUPTED = 130
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Launch what the command line asks for; the exit code says how it ended."""
+    """Launch what the command line asks for; the exit code says how it ended.
+
+    Args:
+        words: The command line. With none it is that of the process, which is then left
+            at once: taking an interpreter down takes a tenth of a launch, and a thread
+            of ours may still be waiting for a slow terminal.
+    """
     _claim_standard_streams()
-    words = sys.argv[1:] if words is None else words
+    code = _report(sys.argv[1:] if words is None else words)
+    if words is None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _report(words: Sequence[str]) -> int:
     try:
-        return _launch(words, _start_ahead(words))
-    except KeyboardInterrupt:
-        return INTERRUPTED
-
-
-def _start_ahead(words: Sequence[str]) -> LocalAgent | None:
-    """The agent of a local job, which starts while we are still loading ourselves."""
-    if is_surely_local(words):
-        try:
-            return LocalAgent()
-        except OSError:
-            pass  # it is tried again where the reason can be reported
-    return None
-
-
-def _launch(words: Sequence[str], local_agent: LocalAgent | None) -> int:
-    from distconfig.errors import DistconfigError, LaunchError, RankFailed
-    from distconfig.launch.job import run_job, say
-    from distconfig.launch.options import parse_options, render_help
-    from distconfig.launch.outcome import render_failure
-    from ring_runtime.errors import RingError
-
-    try:
-        options = parse_options(words)
-        if options.help:
-            print(render_help(), end="")
-            return 0
-        if options.print_python:
-            print(options.python or sys.executable)
-            return 0
-        conclusion = run_job(options, local_agent)
+        return _launch(words)
     except RankFailed as error:
         say(error.what)
         return error.returncode
     except (DistconfigError, RingError) as error:
         say(error.what if isinstance(error, LaunchError) else str(error))
         return OWN_FAILURE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _launch(words: Sequence[str]) -> int:
+    options = parse_options(words)
+    if options.help:
+        print(HELP, end="")
+        return 0
+    if options.print_python:
+        print(options.python or sys.executable)
+        return 0
+    conclusion = run_job(options)
     for host in conclusion.unconfirmed:
         say(f"{host} did not say whether its ranks have ended; look there for leftovers")
     if conclusion.failure is not None:

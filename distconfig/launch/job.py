@@ -7,13 +7,11 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from distconfig.errors import LaunchError, ProbeError
 from distconfig.hosts.names import is_this_machine
-from distconfig.hosts.shell import Connection
 from distconfig.launch.free_ports import find_free_ports
-from distconfig.launch.local_agent import LocalAgent
-from distconfig.launch.mpi import assemble_mpirun_order, split_mpi_args
 from distconfig.launch.options import Options
 from distconfig.launch.output import LineMerger, tag_of
 from distconfig.launch.plan import LaunchPlan, find_backend, list_entries, plan_launch
@@ -23,6 +21,9 @@ from distconfig.launch.start_order import assemble_order
 from distconfig.launch.supervise import Conclusion, RunningHost, Supervisor
 from ring_runtime.hostfile import STARTING_PORT, Hostfile, load_hostfile
 
+if TYPE_CHECKING:
+    from distconfig.hosts.shell import Connection
+
 __all__ = ["run_job", "say"]
 
 
@@ -31,11 +32,8 @@ def say(text: str) -> None:
     print(f"distributed_launch: {text}", file=sys.stderr, flush=True)
 
 
-def run_job(options: Options, local_agent: LocalAgent | None = None) -> Conclusion:
+def run_job(options: Options) -> Conclusion:
     """Launch what was asked for, and stay with it to the end.
-
-    Args:
-        local_agent: An agent on this machine that was started ahead of time, for any part.
 
     Raises:
         LaunchError: Something is in the way; nothing was started.
@@ -43,7 +41,6 @@ def run_job(options: Options, local_agent: LocalAgent | None = None) -> Conclusi
         HostfileError: The hostfile is not one.
     """
     plan = _plan(options)
-    mpi_args = split_mpi_args(options.mpi_args)
     names = _name_processes(plan)
     logs = _open_logs(options, names)
     posts = prepare(
@@ -51,13 +48,10 @@ def run_job(options: Options, local_agent: LocalAgent | None = None) -> Conclusi
         own_cwd=_find_own_cwd(),
         connect=lambda hosts: _connect(hosts, options),
         is_checking=options.check,
-        local_agent=local_agent,
     )
     is_mpi = plan.backend == "mpi"
     hosts = (
-        _assemble_mpirun(plan, posts, mpi_args, options)
-        if is_mpi
-        else _assemble_hosts(plan, posts, options)
+        _assemble_mpirun(plan, posts, options) if is_mpi else _assemble_hosts(plan, posts, options)
     )
     if options.verbose:
         _tell_commands(hosts, names)
@@ -160,9 +154,11 @@ def _assemble_hosts(plan: LaunchPlan, posts: Sequence[Post], options: Options) -
 
 
 def _assemble_mpirun(
-    plan: LaunchPlan, posts: Sequence[Post], mpi_args: tuple[str, ...], options: Options
+    plan: LaunchPlan, posts: Sequence[Post], options: Options
 ) -> list[RunningHost]:
     """mpirun on the first host; the other agents have done their work."""
+    from distconfig.launch.mpi import assemble_mpirun_order  # other jobs have no use for it
+
     first, *others = posts
     for post in others:
         post.link.close()
@@ -172,7 +168,7 @@ def _assemble_mpirun(
     order = assemble_mpirun_order(
         plan,
         first.answer,
-        mpi_args,
+        options.mpi_args,
         is_tagged=options.tag_output,
         lost_after_s=options.lost_after_s,
     )

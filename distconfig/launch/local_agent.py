@@ -1,39 +1,23 @@
-"""An agent on this machine, as a child process.
-
-This module loads next to nothing: a local job starts its agent first, and
-loads the rest of the launcher while the agent loads its own.
-"""
+"""An agent on this machine: a fork of ours, since all it needs is loaded already."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
 
-from distconfig.launch.bootstrap import local_command
+from distconfig.launch.agent import main
 
-__all__ = ["LocalAgent", "is_surely_local"]
+__all__ = ["LocalAgent"]
 
 _TAIL = 4096
-_MAY_NOT_BE_LOCAL = ("--host", "--help", "-h", "--print-python")
-
-
-def is_surely_local(words: Sequence[str]) -> bool:
-    """Whether a command line has no word that could ask for anything but a local job.
-
-    Example:
-        >>> is_surely_local(["-n", "4", "train.py"]), is_surely_local(["--hosts", "a", "train.py"])
-        (True, False)
-    """
-    return bool(words) and not any(word.startswith(_MAY_NOT_BE_LOCAL) for word in words)
 
 
 class LocalAgent:
     """An agent that is a child of ours.
 
     What it says comes from ``source``, what it shall hear goes to ``sink``; it
-    ends when ``sink`` is closed.
+    ends when ``sink`` is closed. There must be no thread besides the caller's.
 
     Raises:
         OSError: It can not be started.
@@ -44,22 +28,11 @@ class LocalAgent:
         self.source, their_sink = os.pipe()
         self._stderr, their_stderr = os.pipe()
         theirs = (their_source, their_sink, their_stderr)
-        try:
-            self._pid = os.posix_spawn(
-                sys.executable,
-                local_command(sys.executable),
-                os.environ,
-                file_actions=[
-                    (os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(theirs)
-                ],
-            )
-        except OSError:
-            for fd in (self.source, self.sink, self._stderr):
-                os.close(fd)
-            raise
-        finally:
-            for fd in theirs:
-                os.close(fd)
+        self._pid = os.fork()
+        if self._pid == 0:
+            _become_agent(theirs)
+        for fd in theirs:
+            os.close(fd)
         os.set_blocking(self._stderr, False)
         self._tail = b""
 
@@ -77,3 +50,23 @@ class LocalAgent:
         self._stderr = -1
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._pid, os.WNOHANG)
+
+
+def _become_agent(streams: tuple[int, int, int]) -> None:
+    """Never returns: what was the launcher ends as the agent does."""
+    code = 1
+    try:
+        os.setsid()  # a Ctrl-C in the terminal is the launcher's business
+        for number, fd in enumerate(streams):
+            os.dup2(fd, number)
+        # Other agents' pipes above all: they end when the launcher alone closes them.
+        for name in os.listdir("/dev/fd"):  # noqa: PTH208
+            with contextlib.suppress(OSError):
+                if int(name) > 2:
+                    os.close(int(name))
+        main()
+        code = 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(code)

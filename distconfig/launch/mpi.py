@@ -11,38 +11,18 @@ is said outright.
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from distconfig.errors import UsageError
 from distconfig.launch.accounts import WINDOW
 from distconfig.launch.plan import LaunchPlan
 
-__all__ = ["assemble_mpirun_order", "render_slots", "split_mpi_args"]
+__all__ = ["assemble_mpirun_order", "render_slots"]
 
 _SLOTS_FILE = "slots"
 _VERSION = re.compile(r"\(Open MPI\) (\d+)\.")
-
-
-def split_mpi_args(texts: Iterable[str]) -> tuple[str, ...]:
-    """The words in these texts, split as a shell would.
-
-    Raises:
-        UsageError: A quotation has no end.
-
-    Example:
-        >>> split_mpi_args(["--mca btl_tcp_if_include en0", "-x 'A=b c'"])
-        ('--mca', 'btl_tcp_if_include', 'en0', '-x', 'A=b c')
-    """
-    words: list[str] = []
-    for text in texts:
-        try:
-            words += shlex.split(text)
-        except ValueError as error:
-            raise UsageError(f"--mpi-arg {text!r} can not be split into words: {error}") from error
-    return tuple(words)
 
 
 def render_slots(plan: LaunchPlan) -> str:

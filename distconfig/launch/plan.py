@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
 from typing import Any
 
 from distconfig.errors import UsageError
@@ -130,8 +129,10 @@ def parse_command(words: tuple[str, ...], *, is_for_python: bool = False) -> Com
 
 def _addresses_of(host: str) -> tuple[str, ...]:
     """The address in a name that is one; this machine has one too."""
-    if host == "localhost":
-        return ("127.0.0.1",)
+    if is_this_machine(host):
+        return ("127.0.0.1",) if host == "localhost" else (host,)
+    from ipaddress import ip_address  # which a local job has no use for
+
     try:
         ip_address(host)
     except ValueError:

@@ -8,11 +8,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from distconfig.errors import LaunchError, ProbeError
 from distconfig.hosts.names import is_this_machine
-from distconfig.hosts.shell import Connection
 from distconfig.launch import frames
 from distconfig.launch.agent_link import AgentLink, link_to_local_agent
 from distconfig.launch.bootstrap import PYTHONS, pack_agent, remote_command
@@ -26,7 +25,9 @@ from distconfig.launch.checks import (
 )
 from distconfig.launch.local_agent import LocalAgent
 from distconfig.launch.plan import HostPart, LaunchPlan
-from distconfig.launch.ssh_link import link_over_ssh
+
+if TYPE_CHECKING:
+    from distconfig.hosts.shell import Connection
 
 __all__ = ["Connector", "Post", "prepare"]
 
@@ -34,7 +35,7 @@ __all__ = ["Connector", "Post", "prepare"]
 ANSWER_WITHIN_S = 90.0
 
 #: Opens ssh connections: one to each host, or why there is none.
-Connector = Callable[[tuple[str, ...]], Mapping[str, "Connection | ProbeError"]]
+Connector = Callable[[tuple[str, ...]], "Mapping[str, Connection | ProbeError]"]
 
 
 @dataclass
@@ -58,7 +59,6 @@ def prepare(
     own_cwd: str,
     connect: Connector,
     is_checking: bool,
-    local_agent: LocalAgent | None = None,
 ) -> list[Post]:
     """An agent for each part of the plan, on a host where nothing is in the way of a start.
 
@@ -66,12 +66,11 @@ def prepare(
         own_cwd: The launcher's folder.
         connect: Called once with every host that needs ssh, if there is one.
         is_checking: Refuse to go on when something is in the way.
-        local_agent: An agent on this machine that has already been started.
 
     Raises:
         LaunchError: Something is in the way; all of it on all hosts is shown together.
     """
-    posts, problems = _start_agents(plan, connect, local_agent)
+    posts, problems = _start_agents(plan, connect)
     try:
         _ask_agents(plan, posts, own_cwd, is_checking)
         problems += [post.problem for post in posts if post.problem]
@@ -86,31 +85,25 @@ def prepare(
     return posts
 
 
-def _start_agents(
-    plan: LaunchPlan, connect: Connector, local_agent: LocalAgent | None
-) -> tuple[list[Post], list[Problem]]:
-    parts = plan.parts
-    remote = tuple(dict.fromkeys(part.host for part in parts if not is_this_machine(part.host)))
-    connections = connect(remote) if remote else {}
-    posts = []
-    problems = {
-        host: Problem("", str(found))
-        for host, found in connections.items()
-        if isinstance(found, ProbeError)
-    }
-    package = pack_agent() if remote else b""
-    for part in parts:
-        if is_this_machine(part.host):
-            link = link_to_local_agent(local_agent or _start_here())
-            local_agent = None
-        else:
-            connection = connections[part.host]
-            if isinstance(connection, ProbeError):
-                continue
+def _start_agents(plan: LaunchPlan, connect: Connector) -> tuple[list[Post], list[Problem]]:
+    # Those of this machine first: they are forks, and ssh brings threads.
+    here = [part for part in plan.parts if is_this_machine(part.host)]
+    posts = [Post(part, link_to_local_agent(_start_here())) for part in here]
+    elsewhere = [part for part in plan.parts if not is_this_machine(part.host)]
+    if not elsewhere:
+        return posts, []
+    from distconfig.launch.ssh_link import link_over_ssh  # a local job has no use for it
+
+    connections = connect(tuple(dict.fromkeys(part.host for part in elsewhere)))
+    package = pack_agent()
+    for part in elsewhere:
+        connection = connections[part.host]
+        if not isinstance(connection, ProbeError):
             command = remote_command(_list_pythons(part))
-            link = link_over_ssh(connection, command, package)
-        posts.append(Post(part, link))
-    return posts, list(problems.values())
+            posts.append(Post(part, link_over_ssh(connection, command, package)))
+    refusals = [found for found in connections.values() if isinstance(found, ProbeError)]
+    posts.sort(key=lambda post: post.part.ranks[0].rank)
+    return posts, [Problem("", str(refusal)) for refusal in refusals]
 
 
 def _start_here() -> LocalAgent:

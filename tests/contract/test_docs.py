@@ -150,8 +150,8 @@ def check_mpirun(words: list[str]) -> None:
 def check_distributed_launch(words: list[str]) -> None:
     """Refuse options that the launcher does not have, and examples that are not there."""
     options = parse_options(words)
-    for text in options.mpi_args:
-        check_mpirun([*text.split(), "train"])
+    if options.mpi_args:
+        check_mpirun([*options.mpi_args, "train"])
     if options.command and options.command[0].endswith(".py"):
         check_python(list(options.command))
 

@@ -207,7 +207,10 @@ def test_an_agent_that_is_killed_is_noticed(
 ) -> None:
     job = launch("-n", "1", script("ready(); sys.stdin.read()"), stdin=subprocess.PIPE)
     until_ready(1)
-    [agent] = [pid for pid, words in job.processes().items() if " -I -S -c " in words]
+    launcher = job.process.pid
+    [agent] = [
+        pid for pid, words in job.processes().items() if "launch.cli" in words and pid != launcher
+    ]
     os.kill(agent, signal.SIGKILL)
     ended = job.end()
     wait_until(lambda: not job.processes(), 5.0)

@@ -62,10 +62,14 @@ def leaves_nothing(*hosts: FarmHost, within_s: float = 5.0) -> None:
     """Fail unless no process of a job, and no file, is left on the hosts within the time."""
     for host in hosts:
         wait_until(lambda host=host: not host.commands_running(), within_s)  # type: ignore[misc]
-        listed = subprocess.run(
-            ["ssh", host.name, "ls -d /tmp/distributed_launch-*"], capture_output=True, check=False
-        )
-        assert b"/tmp/distributed_launch-" not in listed.stdout
+        assert not [path for path in files_written(host) if "distributed_launch-" in path]
+
+
+def files_written(host: FarmHost) -> set[str]:
+    """What has been written on a host: the upper layer of its file system, which is ours to see."""
+    inside = next(pid for pid in sshd_processes(host))
+    upper = Path(f"/proc/{inside}/root/../upper")
+    return {str(path.relative_to(upper)) for path in upper.rglob("*") if not path.is_dir()}
 
 
 def ready(*hosts: FarmHost) -> None:
@@ -332,13 +336,6 @@ def test_an_agent_that_talks_nonsense_is_refused(farm: Farm, run: Run) -> None:
     ended = run("--hosts", "studio1", "true")
     assert ended.code == 125
     assert "studio1: the agent there can not be understood: no frame begins with" in ended.text
-
-
-def files_written(host: FarmHost) -> set[str]:
-    """What has been written on a host: the upper layer of its file system, which is ours to see."""
-    inside = next(pid for pid in sshd_processes(host))
-    upper = Path(f"/proc/{inside}/root/../upper")
-    return {str(path.relative_to(upper)) for path in upper.rglob("*") if not path.is_dir()}
 
 
 def test_nothing_is_written_on_a_host_but_the_private_folder(

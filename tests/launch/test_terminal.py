@@ -138,7 +138,8 @@ def test_in_the_background_it_runs_without_reading(
     os.close(screen)
     terminal.read_until(rb"started\r\n")
     wait_until((tmp_path / "ready-0").exists)
-    launcher = [pid for pid, words in job.processes().items() if "launch.cli" in words][-1]
+    # The shell, the launcher, its agent: the words of the first contain those of the others.
+    launcher = min(pid for pid, words in job.processes().items() if " -m distconfig" in words[:80])
     state = Path(f"/proc/{launcher}/stat").read_text().rpartition(")")[2].split()[0]
     assert state == "S"
     os.kill(launcher, signal.SIGTERM)

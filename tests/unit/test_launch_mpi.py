@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from distconfig.errors import UsageError
-from distconfig.launch.mpi import assemble_mpirun_order, render_slots, split_mpi_args
+from distconfig.launch.mpi import assemble_mpirun_order, render_slots
 from distconfig.launch.options import Options
 from distconfig.launch.plan import LaunchPlan, plan_launch
 from ring_runtime.hostfile import Hostfile, HostfileEntry
@@ -107,10 +107,3 @@ def test_different_settings_for_different_hosts_are_refused() -> None:
     hosts = Hostfile((HostfileEntry("a"), HostfileEntry("b", env=("B=1",))))
     with pytest.raises(UsageError, match="different settings"):
         assemble_mpirun_order(plan(hosts), answer(), (), is_tagged=False, lost_after_s=1.0)
-
-
-def test_mpi_args_are_split_as_a_shell_would() -> None:
-    texts = ["--mca btl 'tcp,self'", '-x "A B"']
-    assert split_mpi_args(texts) == ("--mca", "btl", "tcp,self", "-x", "A B")
-    with pytest.raises(UsageError, match="No closing quotation"):
-        split_mpi_args(["'x"])
