@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import cast, get_args
 
 from distconfig.advice.advice import Advice, advise, render_advice
-from distconfig.advice.advice_json import render_advice_json
 from distconfig.advice.proposal import Shape, propose_cabling, render_cabling
-from distconfig.cabling.dot import render_dot
-from distconfig.cabling.graphviz import draw
 from distconfig.errors import ProbeError, TopologyError, UsageError
 from distconfig.screen import Screen
 from distconfig.sources import HostSource, ask_hosts
 from distconfig.survey import Survey, survey_recording, without_unreachable
-from distconfig.tables import ring_line
+from distconfig.views.advice_json import render_advice_json
+from distconfig.views.dot import render_dot
+from distconfig.views.graphviz import draw
+from distconfig.views.tables import ring_line
 
 __all__ = ["AdviseOptions", "advise_hosts"]
 

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 from pathlib import Path
 
-from distconfig.cabling.cabling_json import render_cabling
-from distconfig.cabling.dot import render_dot
-from distconfig.cabling.graphviz import draw
 from distconfig.cabling.topology import Topology
 from distconfig.cluster_plan import ClusterPlan, PlanOptions, plan_cluster, suggest_rdma
 from distconfig.errors import ApplyError, ProbeError, TopologyError, UsageError
@@ -26,8 +23,11 @@ from distconfig.setup.setup_script import render_setup
 from distconfig.setup.sudoers import render_sudoers
 from distconfig.sources import Answers, HostSource, ask_hosts
 from distconfig.survey import Survey, survey_recording, without_unreachable
-from distconfig.tables import cable_table, host_table, ring_line
 from distconfig.upkeep.cable_record import record_path, record_setup
+from distconfig.views.cabling_json import render_cabling
+from distconfig.views.dot import render_dot
+from distconfig.views.graphviz import draw
+from distconfig.views.tables import cable_table, host_table, ring_line
 from ring_runtime.hostfile import Hostfile, render_hostfile, save_bytes
 
 __all__ = ["ConfigureOptions", "configure_hosts"]

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from distconfig.cabling.dot import render_dot
-from distconfig.cabling.graphviz import draw
 from distconfig.errors import CommandFailed, ProbeError, UnexpectedOutput, UsageError, VerifyError
 from distconfig.hosts.fan_out import ask_all
 from distconfig.hosts.shell import Connection
@@ -30,6 +28,8 @@ from distconfig.upkeep.cable_test.results import CableResult, DirectionResult
 from distconfig.upkeep.cable_test.verdicts import Judgement, Verdict, judge_cables
 from distconfig.upkeep.intended import find_intended
 from distconfig.upkeep.tries import Try, TryResult, parse_tries, render_tries
+from distconfig.views.dot import render_dot
+from distconfig.views.graphviz import draw
 from ring_runtime.hostfile import load_hostfile
 
 __all__ = ["VerifyOptions", "run_verify"]

@@ -24,9 +24,9 @@ from distconfig.probes.sw_vers import parse_sw_vers
 from distconfig.probes.system_profiler import parse_system_profiler, parse_system_profiler_xml
 from distconfig.probes.thunderbolt_buses import Buses
 from distconfig.probes.uname import Uname, parse_uname
-from distconfig.recordings.probe_answers import ProbeAnswers
 from distconfig.recordings.recording import HostRecording
 from distconfig.reports.port_interfaces import InterfaceSources
+from distconfig.reports.probe_answers import ProbeAnswers
 from distconfig.reports.receptacles import (
     AmbiguousSighting,
     PeerSighting,

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from distconfig.cabling.topology import Cable
 from distconfig.errors import ApplyError, DistconfigError, VerifyError
-from distconfig.hosts.host_round import Result, run_round
-from distconfig.hosts.script_answers import HostAnswer
 from distconfig.hosts.shell import Shell
 from distconfig.reports.report import InterfaceState
+from distconfig.setup.host_round import Result, run_round
 from distconfig.setup.host_scripts import render_apply, render_commit, render_undo
 from distconfig.setup.journal import JournalFile, open_journal
+from distconfig.setup.script_answers import HostAnswer
 from distconfig.setup.setup_check import check_setup
 from distconfig.setup.setup_steps import EndGoal, SetupScript
 from distconfig.setup.setup_text import render_command

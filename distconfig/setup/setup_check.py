@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from distconfig.errors import ApplyError
-from distconfig.hosts.host_round import Result, run_round
-from distconfig.hosts.script_answers import HostAnswer
 from distconfig.hosts.shell import Shell
+from distconfig.setup.host_round import Result, run_round
 from distconfig.setup.host_scripts import render_check
+from distconfig.setup.script_answers import HostAnswer
 from distconfig.setup.setup_steps import SetupScript
 from distconfig.setup.setup_text import render_command
 from distconfig.setup.verify import find_differences

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from distconfig.cabling.topology import Topology
-from distconfig.hosts.host_round import Result, run_round
-from distconfig.hosts.script_answers import HostAnswer
 from distconfig.hosts.shell import Shell
+from distconfig.setup.host_round import Result, run_round
 from distconfig.setup.host_scripts import render_check, render_undo
 from distconfig.setup.journal import Journal, JournalFile, open_journal
 from distconfig.setup.mac_commands import Argv
+from distconfig.setup.script_answers import HostAnswer
 from distconfig.setup.setup_check import find_denied
 from distconfig.setup.setup_text import render_command
 from distconfig.setup.teardown_plan import TeardownScript, plan_teardown

@@ -8,11 +8,11 @@ from ipaddress import IPv4Address
 
 from distconfig.cabling.bridge_loops import find_bridge_loops
 from distconfig.cabling.topology import Topology
-from distconfig.hosts.live_host import LiveHost
 from distconfig.reports.report import HostReport
 from distconfig.setup import mac_commands as mac
 from distconfig.setup.addressing import CANDIDATE_BLOCKS
 from distconfig.setup.journal import Journal, JournalStep
+from distconfig.setup.live_host import LiveHost
 from distconfig.setup.occupancy import find_claims
 from distconfig.setup.setup_text import render_command
 

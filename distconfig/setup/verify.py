@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from distconfig.hosts.script_answers import HostAnswer
 from distconfig.reports.report import InterfaceState
+from distconfig.setup.script_answers import HostAnswer
 from distconfig.setup.setup_steps import EndGoal
 
 __all__ = ["Fault", "find_differences", "find_faults"]

@@ -13,9 +13,9 @@ from distconfig.cabling.topology import Topology
 from distconfig.errors import UnexpectedOutput
 from distconfig.probes.interface_counters import ByteCounters, parse_interface_counters
 from distconfig.recordings.recording import Recording
-from distconfig.tables import new_table, text_row
 from distconfig.upkeep.intended import IntendedCable
 from distconfig.upkeep.status import Drift, find_cable, find_present_end
+from distconfig.views.tables import new_table, text_row
 
 __all__ = ["CableRate", "Counts", "find_rates", "read_counts", "render_moment", "watch_table"]
 

@@ -13,8 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distconfig.cabling.cabling_json import render_cabling
-from distconfig.cabling.dot import render_dot
 from distconfig.cluster_plan import PlanOptions, plan_cluster
 from distconfig.errors import AuthenticationFailed, DistconfigError, NoRing, Unreachable
 from distconfig.hosts.shell import Completed
@@ -32,6 +30,8 @@ from distconfig.setup.addressing import CANDIDATE_BLOCKS
 from distconfig.setup.occupancy import PRIVATE_BLOCKS
 from distconfig.setup.setup_text import render_setup
 from distconfig.survey import Survey, survey_recording
+from distconfig.views.cabling_json import render_cabling
+from distconfig.views.dot import render_dot
 from ring_runtime.hostfile import render_hostfile
 from tests.scenarios import StoredScenario, load_scenarios, scenario
 

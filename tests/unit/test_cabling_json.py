@@ -8,8 +8,8 @@ from uuid import UUID
 
 import jsonschema
 
-from distconfig.cabling.cabling_json import render_cabling
 from distconfig.cabling.topology import CableEnd, Stranger
+from distconfig.views.cabling_json import render_cabling
 from tests.unit.test_dot import AB, BC, BROKEN, CA, RING, SPARE, topology_of
 
 UUID_1 = UUID("11111111-2222-3333-4444-555555555555")

@@ -11,12 +11,12 @@ from uuid import UUID
 import networkx as nx
 import pytest
 
-from distconfig.cabling.dot import render_dot
-from distconfig.cabling.graphviz import draw
 from distconfig.cabling.topology import Cable, CableEnd, Stranger, Topology
 from distconfig.errors import UsageError
 from distconfig.reports.report import HostReport
 from distconfig.rings.ring import RingPlan
+from distconfig.views.dot import render_dot
+from distconfig.views.graphviz import draw
 
 AB = Cable(CableEnd("a", "2", "en3"), CableEnd("b", "1", "en2"), gbps=80)
 BC = Cable(CableEnd("b", "2", "en3"), CableEnd("c", "1", "en2"), gbps=40, via=("CalDock",))

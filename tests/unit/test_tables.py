@@ -11,7 +11,7 @@ from rich.table import Table
 from distconfig.cabling.topology import Cable, CableEnd
 from distconfig.rings.ring import RingPlan
 from distconfig.setup.addressing import AddressPlan
-from distconfig.tables import cable_table, host_table, ring_line
+from distconfig.views.tables import cable_table, host_table, ring_line
 from tests.unit.test_dot import AB, BC, BROKEN, CA, RING, SPARE, topology_of
 
 

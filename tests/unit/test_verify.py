@@ -9,8 +9,8 @@ import pytest
 
 from distconfig.cabling.topology import Cable, CableEnd
 from distconfig.errors import UnexpectedOutput
-from distconfig.hosts.script_answers import HostAnswer, StepResult, parse_answer
 from distconfig.reports.report import InterfaceState
+from distconfig.setup.script_answers import HostAnswer, StepResult, parse_answer
 from distconfig.setup.setup_steps import EndGoal
 from distconfig.setup.verify import find_differences, find_faults
 

@@ -11,9 +11,9 @@ from rich.table import Table
 from distconfig.cabling.topology import Cable
 from distconfig.reports.report import HostReport
 from distconfig.setup.addressed import AddressedEnd
-from distconfig.tables import new_table, text_row
 from distconfig.upkeep.cable_test.results import DirectionResult
 from distconfig.upkeep.cable_test.verdicts import Judgement, Verdict
+from distconfig.views.tables import new_table, text_row
 
 __all__ = ["judgement_table", "notes_on_cables", "render_judgements"]
 

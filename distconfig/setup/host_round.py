@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 
 from distconfig.errors import CommandFailed, ProbeError, ReportError
 from distconfig.hosts.deadline import Deadline
-from distconfig.hosts.script_answers import HostAnswer, parse_answer
 from distconfig.hosts.shell import Shell
+from distconfig.setup.script_answers import HostAnswer, parse_answer
 
 __all__ = ["Result", "run_round"]
 

@@ -1,0 +1,1 @@
+"""The cabling and the ring, shown: pictures, tables, JSON."""
