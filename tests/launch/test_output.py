@@ -126,9 +126,9 @@ def test_a_reader_that_leaves_ends_the_job(launch: Launch, script: Script) -> No
 
 
 def peak_memory_mib(pid: int) -> float:
-    """The most memory a process has had resident."""
+    """The most memory a process has had resident; 0 once it has ended."""
     status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+    return int(status.partition("VmHWM:")[2].partition("kB")[0] or 0) / 1024
 
 
 def test_a_slow_reader_holds_the_rank_back(launch: Launch, script: Script, tmp_path: Path) -> None:
