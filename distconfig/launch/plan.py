@@ -152,7 +152,10 @@ def list_entries(options: Options, hostfile: Hostfile | None) -> Hostfile:
     if hostfile is None:
         names = "127.0.0.1" if options.hosts is None else options.hosts
         hosts = [check_host_name(name.strip()) for name in names.split(",")]
-        hostfile = Hostfile(tuple(HostfileEntry(host, _addresses_of(host)) for host in hosts))
+        # Ranks that are all on one host have no need of an address that others can reach.
+        default = ("127.0.0.1",) if len(set(hosts)) == 1 else ()
+        entries = (HostfileEntry(host, _addresses_of(host) or default) for host in hosts)
+        hostfile = Hostfile(tuple(entries))
     elif find_backend(options, hostfile) == "nccl":
         return hostfile
     repeated = tuple(entry for entry in hostfile.hosts for _ in range(options.repeat))

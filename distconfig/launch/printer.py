@@ -41,7 +41,7 @@ class Printer:
         self._wake = wake
         self._written: deque[tuple[Source, int]] = deque()
         self._waiting = 0
-        self.broken: int | None = None
+        self.is_broken = False
         out: SimpleQueue[Piece] = SimpleQueue()
         self._queues = {1: out, 2: out if is_shared else SimpleQueue()}
         for queue in {id(queue): queue for queue in self._queues.values()}.values():
@@ -75,7 +75,7 @@ class Printer:
                     _write(piece.fd, piece.data)
                 except OSError:
                     is_broken = True
-                    self.broken = self.broken or piece.fd
+                    self.is_broken = True
             self._written.append((piece.source, piece.taken))
             with contextlib.suppress(BlockingIOError):
                 os.write(self._wake, b"w")

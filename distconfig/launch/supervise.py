@@ -7,19 +7,18 @@ import os
 import select
 import signal
 import time
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from distconfig.errors import RankFailed
 from distconfig.launch import frames
-from distconfig.launch.accounts import Accounts
 from distconfig.launch.agent_link import AgentLink
 from distconfig.launch.agent_ranks import GRACE_S
+from distconfig.launch.display import Display
 from distconfig.launch.outcome import HOST_LOST, FirstFailure, RankEnd, report_failure
-from distconfig.launch.output import LineMerger, Piece, Source
-from distconfig.launch.printer import LogFiles, Printer
+from distconfig.launch.output import LineMerger
+from distconfig.launch.printer import LogFiles
 from distconfig.launch.signals import note_signals
 from distconfig.launch.stdin import StandardInput
 
@@ -30,7 +29,6 @@ CONFIRM_S = 3.0
 #: Before we stop ourselves, time for the order to stop to leave for the hosts.
 _PARTING_S = 0.2
 _LONGEST_REASON = 300
-_TAIL = 4096
 _STREAMS = {frames.STDOUT: 1, frames.STDERR: 2}
 _KINDS = {fd: kind for kind, fd in _STREAMS.items()}
 
@@ -85,24 +83,21 @@ class Supervisor:
         lost_after_s: float = 60.0,
     ) -> None:
         self._hosts = list(hosts)
-        self._merger = merger
-        self._logs = logs
         self._lost_after_s = lost_after_s
         self._wake = os.pipe()
         for fd in self._wake:
             os.set_blocking(fd, False)
-        self._printer = Printer(is_shared=share_surface, wake=self._wake[1])
+        self._display = Display(merger, logs, share_surface=share_surface, wake=self._wake[1])
         self._stdin = StandardInput()
         self._signals: list[int] = []
         self._running = {rank for host in hosts for rank in host.unclosed}
-        self._accounts = Accounts()
-        self._tails: defaultdict[Source, bytes] = defaultdict(bytes)
         self._first_failure = FirstFailure()
         self._failure: RankFailed | None = None
         self._exit_code: int | None = None
         self._unconfirmed: list[str] = []
         self._give_up_at: float | None = None
-        self._is_hurried = False
+        self._is_told = False  # by a signal, to end; then not even a slow terminal keeps us
+        self._is_hurried = False  # to be gone, whatever is still to be written
         self._beat_s = min(1.0, lost_after_s / 4)
         self._beat_at = 0.0
 
@@ -123,7 +118,7 @@ class Supervisor:
     def _is_going_on(self) -> bool:
         if any(host.unclosed for host in self._hosts):
             return True
-        return not (self._printer.is_idle or self._is_hurried)
+        return not (self._display.is_idle or self._is_hurried)
 
     def _turn(self) -> None:
         readable = [self._wake[0], *(host.link.source for host in self._hosts)]
@@ -144,13 +139,13 @@ class Supervisor:
             self._hear(host, now)
         if 0 in ready:
             self._spread_stdin()
-        self._show(self._merger.pass_on(now))
-        self._settle_accounts()
+        self._display.pass_on(now)
+        self._grant_credit()
         self._look_at_clock(now)
 
     def _time_to_wait(self, now: float) -> float:
         due = [self._beat_at + self._beat_s]
-        for moment in (self._merger.next_deadline(), self._settle_until(), self._give_up_at):
+        for moment in (self._display.next_deadline(), self._settle_until(), self._give_up_at):
             if moment is not None:
                 due.append(moment)
         return max(0.0, min(due) - now)
@@ -183,7 +178,7 @@ class Supervisor:
         if rank not in host.unclosed:
             raise frames.FrameError(f"a frame of kind {frame.kind} is about rank {rank}")
         if frame.kind in _STREAMS:
-            self._take_output((rank, _STREAMS[frame.kind]), frame.payload, now)
+            self._display.take((rank, _STREAMS[frame.kind]), frame.payload, now)
         elif frame.kind == frames.EXIT:
             report = frames.decode_json(frame)
             code, reason = int(report["returncode"]), str(report["unstartable"])
@@ -195,17 +190,9 @@ class Supervisor:
         else:
             raise frames.FrameError(f"a frame of kind {frame.kind} came unexpectedly")
 
-    def _take_output(self, source: Source, data: bytes, now: float) -> None:
-        self._accounts.receive(source, len(data))
-        self._tails[source] = (self._tails[source] + data[-_TAIL:])[-_TAIL:]
-        if self._logs is not None:
-            self._logs.write(source, data)
-        self._show(self._merger.feed(source, data, now))
-
     def _close_rank(self, host: RunningHost, rank: int, now: float) -> None:
         host.unclosed.discard(rank)
-        for fd in (1, 2):
-            self._show(self._merger.finish((rank, fd), now))
+        self._display.finish(rank, now)
 
     def _note_end(
         self,
@@ -227,8 +214,8 @@ class Supervisor:
             returncode,
             unstartable=unstartable,
             lost=lost,
-            stderr=self._tails[rank, 2],
-            stdout=self._tails[rank, 1],
+            stderr=self._display.tail((rank, 2)),
+            stdout=self._display.tail((rank, 1)),
         )
         self._first_failure.note(end, now)
 
@@ -241,21 +228,14 @@ class Supervisor:
                 self._note_end(rank, host, HOST_LOST, now, lost=reason)
             self._close_rank(host, rank, now)
 
-    # What we write and read
+    # What we tell the hosts
 
-    def _show(self, pieces: Sequence[Piece]) -> None:
-        for piece in pieces:
-            self._printer.put(piece)
-
-    def _settle_accounts(self) -> None:
-        """Let ranks send as much again as has been written."""
-        for source, nbytes in self._printer.collect_written():
-            granted = self._accounts.write(source, nbytes)
-            rank, fd = source
+    def _grant_credit(self) -> None:
+        for (rank, fd), nbytes in self._display.grant():
+            credit = frames.encode_json(frames.CREDIT, [_KINDS[fd], nbytes], rank)
             for host in self._hosts:
-                if granted and rank in host.unclosed:
-                    credit = [_KINDS[fd], granted]
-                    host.link.send(frames.encode_json(frames.CREDIT, credit, rank))
+                if rank in host.unclosed:
+                    host.link.send(credit)
 
     def _spread_stdin(self) -> None:
         data = self._stdin.read()
@@ -276,7 +256,7 @@ class Supervisor:
                 self._lose(host, f"nothing was heard of it for {silence_s:.0f} s", now)
         if self._exit_code is None:
             self._look_for_failure(now)
-        if self._printer.broken is not None:
+        if self._display.is_broken:
             self._is_hurried = True
             if self._exit_code is None:  # as if SIGPIPE had ended us
                 self._end(128 + signal.SIGPIPE, now)
@@ -285,6 +265,7 @@ class Supervisor:
                 self._unconfirmed.append(host.name)
                 self._lose(host, "", now)
             self._give_up_at = None
+            self._is_hurried = self._is_hurried or self._is_told
 
     def _look_for_failure(self, now: float) -> None:
         end = self._first_failure.decide(now, is_last=not self._running)
@@ -303,6 +284,7 @@ class Supervisor:
         if number == signal.SIGTSTP:
             self._pause()
         elif self._exit_code is None:
+            self._is_told = True
             self._end(128 + number, now)
         elif number == signal.SIGINT:
             self._is_hurried = True

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from distconfig.launch.agent_checks import find_listener
 from tests.launch.jobs import Ended
 
 Run = Callable[..., Ended]
@@ -136,6 +137,24 @@ def test_a_working_folder_that_is_gone(run: Run, tmp_path: Path) -> None:
     ended = run("true", wrapper=("sh", "-c", vanish, "sh"), env={"PYTHONPATH": str(root)})
     assert ended.code == 125
     assert "the working folder is gone" in ended.text
+
+
+def test_who_has_a_port_is_asked_of_lsof_where_proc_does_not_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lsof of macOS prints with -F: a field a line, named by its first letter."""
+    (tmp_path / "lsof").write_text(
+        "#!/bin/sh\necho \"$@\" >asked; printf 'p612\\ncControlCe\\nLada\\nf9\\n'\n"
+    )
+    (tmp_path / "lsof").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        free = server.getsockname()[1]
+    assert find_listener(free) == "ControlCe (pid 612, ada)"
+    assert (tmp_path / "asked").read_text() == f"-nP -iTCP:{free} -sTCP:LISTEN -FpcL\n"
+    (tmp_path / "lsof").write_text("#!/bin/sh\nexit 1\n")
+    assert find_listener(free) == ""
 
 
 @pytest.mark.parametrize("words", [[], ["-n", "0", "true"], ["--frob", "true"], ["-n", "2"]])

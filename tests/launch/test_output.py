@@ -165,6 +165,17 @@ while True:
     job.leaves_nothing()
 
 
+def test_a_reader_that_reads_no_more_does_not_keep_a_launcher_told_to_end(
+    launch: Launch, script: Script, until_ready: Until
+) -> None:
+    job = launch("-n", "1", script("ready()\nwhile True: os.write(1, b'x' * 65536)"))
+    until_ready(1)
+    job.send(signal.SIGTERM)
+    wait_until(lambda: job.process.poll() is not None, 20.0)
+    assert job.process.returncode == 143
+    job.leaves_nothing()
+
+
 def test_others_are_heard_while_one_is_held_back(run: Run, script: Script) -> None:
     """Credit is per stream: megabytes of one rank do not keep the exit of another from us."""
     name = script(

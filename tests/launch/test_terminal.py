@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import re
 import signal
+import struct
 import termios
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,7 +27,7 @@ class Terminal:
     def __init__(self, launch: Launch) -> None:
         self._launch = launch
         self.keyboard, self._screen = pty.openpty()
-        termios.tcsetwinsize(self.keyboard, (40, 132))
+        fcntl.ioctl(self.keyboard, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 132, 0, 0))
         self.got = b""
 
     def run(self, *words: str) -> Job:

@@ -82,6 +82,12 @@ def test_a_rank_alone_gets_a_blank_file_and_needs_no_address() -> None:
     )
 
 
+def test_ranks_that_are_all_on_one_host_meet_there() -> None:
+    job = plan(Options(hosts="studio1", repeat=2, command=("x",)))
+    assert job.files == (("hostfile.json", '[["127.0.0.1:5000"],["127.0.0.1:5001"]]'),)
+    assert [rank.host for rank in job.ranks] == ["studio1", "studio1"]
+
+
 def test_settings_later_in_this_order_win() -> None:
     hostfile = Hostfile(
         (
