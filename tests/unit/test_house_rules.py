@@ -19,10 +19,12 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 # Modules, and folders of modules, that touch the world; every other one is pure.
 AT_THE_RIM = {
     "distconfig": {
-        "anonymise", "apply", "cable_load", "cli", "commands", "configure", "deadline", "dial",
-        "fan_out", "graphviz", "host_round", "identify", "journal", "launch", "local",
-        "operator_network", "probe", "recording", "run_script", "screen", "shell", "sources",
-        "ssh", "teardown", "verify",
+        "agent", "agent_checks", "agent_files", "agent_link", "agent_mpi", "agent_ranks",
+        "anonymise", "apply", "cable_load", "cli", "commands", "configure", "deadline",
+        "dial", "fan_out", "free_ports", "graphviz", "host_round", "job", "journal",
+        "local", "local_agent", "operator_network", "prepare", "printer", "probe",
+        "recording", "run_script", "screen", "shell", "signals", "sources", "ssh",
+        "ssh_link", "stdin", "supervise", "teardown", "verify",
     },
     "ring_runtime": {
         "bench", "connection", "handshake", "mpi", "reception", "rendezvous", "ring", "sockets",
