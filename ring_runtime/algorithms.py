@@ -28,15 +28,11 @@ POOL_NBYTES = 8 * 1024**2
 STRIPE_NBYTES = 65536
 
 
-def _strands(group: Group) -> int:
-    return sum(len(route.outs) for route in group.routes)
-
-
 def _is_small(group: Group, array: Array, *, widens: bool = False) -> bool:
     limit = min(RELAY_NBYTES, POOL_NBYTES // group.size())
     if group.size() == 2:
         limit = PAIR_WIDENED_NBYTES if widens else PAIR_NBYTES
-    return array.nbytes <= limit or array.size < group.size() * _strands(group)
+    return array.nbytes <= limit or array.size < group.size() * group.strands
 
 
 def _is_pair(group: Group, array: Array) -> bool:
@@ -49,7 +45,7 @@ def reduce_arrays(group: Group, operation: str, array: Array, name: str, result:
         np.copyto(result, array)
         return
     reduction = group.ring.reduction(operation, array.dtype)
-    flat = result.reshape(-1)
+    flat = result if result.ndim == 1 else result.reshape(-1)
     with group.ring:
         if not _is_small(group, array, widens=reduction.widens):
             header = group.next_header(operation, array, name)
@@ -57,7 +53,8 @@ def reduce_arrays(group: Group, operation: str, array: Array, name: str, result:
             return
         lends = not np.may_share_memory(result, array)
         if lends and _is_pair(group, array) and flat.size == array.size:
-            group.pair(operation, array, reduction).run(array.reshape(-1), flat)
+            flat_array = array if array.ndim == 1 else array.reshape(-1)
+            group.pair(operation, array, reduction).run(flat_array, flat)
             return
         parts = group.relay(operation, array, name).run(array, lends=lends)
         if flat.size != array.size:
@@ -68,7 +65,7 @@ def reduce_arrays(group: Group, operation: str, array: Array, name: str, result:
 
 def _plan(group: Group, count: int, reduction: Reduction, *, reduces: bool, gathers: bool) -> Plan:
     """How a large collective is cut up."""
-    size, strands = group.size(), _strands(group)
+    size, strands = group.size(), group.strands
     limit = CHUNK_NBYTES
     if reduces:
         limit = min(limit, POOL_NBYTES // (strands * rows_of(size)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Protocol
 
 from ring_runtime.errors import RingError
@@ -51,7 +51,7 @@ class Connection:
 class Watch(Protocol):
     """What `exchange` turns to when nothing moves or a connection fails."""
 
-    def wait(self, outs: list[Outflow], ins: list[Inflow]) -> None:
+    def wait(self, outs: Sequence[Outflow], ins: Sequence[Inflow]) -> None:
         """Return when something may move again; raise when it never will."""
 
     def moved(self) -> None:
@@ -197,39 +197,36 @@ class Inflow:
         return True
 
 
-def exchange(outs: Iterable[Outflow], ins: Iterable[Inflow], watch: Watch) -> None:
+def exchange(outs: Sequence[Outflow], ins: Sequence[Inflow], watch: Watch) -> None:
     """Send and receive all of these at once; returns when every one is complete.
 
     Args:
-        outs: A flow may be fed by the sink of another while this runs.
+        outs: Each with something to send, which the sink of another flow may feed meanwhile.
+        ins: Each with something to receive.
 
     Raises:
         PeerError: From ``watch``: a connection failed, an abort came, nothing moved for too long.
     """
-    outs = [out for out in outs if out.remaining]
-    ins = [inflow for inflow in ins if inflow.remaining]
+    unfinished = len(outs) + len(ins)
     waited = False
-    while outs or ins:
-        moved = finished = False
+    while unfinished:
+        moved = False
         for out in outs:
             try:
-                if out.push():
+                if out.remaining and out.push():
                     moved = True
-                    finished |= not out.remaining
+                    unfinished -= not out.remaining
             except OSError as error:
                 raise watch.lost(out.connection, error) from error
         for inflow in ins:
             try:
-                if inflow.pull():
+                if inflow.remaining and inflow.pull():
                     moved = True
-                    finished |= not inflow.remaining
+                    unfinished -= not inflow.remaining
             except EOFError as error:
                 raise watch.lost(inflow.connection, None) from error
             except OSError as error:
                 raise watch.lost(inflow.connection, error) from error
-        if finished:
-            outs = [out for out in outs if out.remaining]
-            ins = [inflow for inflow in ins if inflow.remaining]
         if not moved:
             watch.wait(outs, ins)
             waited = True

@@ -55,6 +55,8 @@ class Group:
         self._pairs: dict[tuple[object, ...], Pair] = {}
         self._shared_nbytes = 0
         self._is_closed = False
+        self._size = len(order)
+        self.strands = sum(len(route.outs) for route in routes)
 
     def rank(self) -> int:
         """Our rank in this group, from 0."""
@@ -62,7 +64,7 @@ class Group:
 
     def size(self) -> int:
         """How many ranks this group has."""
-        return len(self.order)
+        return self._size
 
     def __repr__(self) -> str:
         return f"<Group rank {self.rank()} of {self.size()}>"

@@ -20,11 +20,12 @@ from ring_runtime.wire import HEADER_NBYTES
 __all__ = ["Pair", "pair_nbytes"]
 
 _PIECE_NBYTES = 131072
+_COPIED_NBYTES = 8192
 
 
 def pair_nbytes(nbytes: int) -> int:
     """How much memory an exchange of arrays of ``nbytes`` needs."""
-    return HEADER_NBYTES + min(nbytes, _PIECE_NBYTES)
+    return 2 * HEADER_NBYTES + min(nbytes, _PIECE_NBYTES) + _COPIED_NBYTES
 
 
 class Pair:
@@ -62,6 +63,12 @@ class Pair:
         self._room = self._memory[HEADER_NBYTES:]
         arrived: Array = np.frombuffer(self._room, np.uint8)
         self._theirs: Array = arrived.view(reduction.dtype)
+        rest = memory[len(self._memory) :]
+        self._block: memoryview | None = None
+        if self._nbytes <= _COPIED_NBYTES:
+            self._block = rest[: HEADER_NBYTES + self._nbytes].data
+            copied: Array = np.frombuffer(self._block[HEADER_NBYTES:], np.uint8)
+            self._copied: Array = copied.view(reduction.dtype)
         self._out = Outflow(connection, header, self._nbytes)
         self._in = Inflow(connection, HEADER_NBYTES + self._nbytes, self)
         self._ours: Array = self._theirs
@@ -91,10 +98,14 @@ class Pair:
         low = self._at
         if not low:
             self._check()
-        high = self._at = min(low + self._piece, len(self._ours))
-        theirs, ours = self._theirs[: high - low], self._ours[low:high]
-        first, second = (ours, theirs) if self.is_first else (theirs, ours)
-        self.reduction.fold(first, second, self._result[low:high])
+        theirs, ours, result = self._theirs, self._ours, self._result
+        high = self._at = min(low + self._piece, len(ours))
+        if high - low < len(ours):
+            theirs, ours, result = theirs[: high - low], ours[low:high], result[low:high]
+        if self.is_first:
+            self.reduction.fold(ours, theirs, result)
+        else:
+            self.reduction.fold(theirs, ours, result)
 
     def run(self, ours: Array, result: Array) -> None:
         """Write the combination of both ranks' arrays to ``result``.
@@ -111,7 +122,12 @@ class Pair:
         """
         self._ours, self._result = ours, result
         self._at = self._seen = 0
-        self._out.restart(self.header, as_bytes(ours), HEADER_NBYTES + self._nbytes)
+        if self._block is not None:
+            self._block[:HEADER_NBYTES] = self.header
+            self._copied[:] = ours
+            self._out.restart(None, self._block, HEADER_NBYTES + self._nbytes)
+        else:
+            self._out.restart(self.header, as_bytes(ours), HEADER_NBYTES + self._nbytes)
         self._in.restart(HEADER_NBYTES + self._nbytes)
         exchange((self._out,), (self._in,), self.ring)
         self._ours = self._result = self._theirs

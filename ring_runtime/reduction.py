@@ -7,6 +7,7 @@ their own dtype.
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -58,6 +59,19 @@ def check_dtype(dtype: np.dtype[Any], operation: str) -> str:
     return name
 
 
+def _quiet_context() -> contextvars.Context | None:
+    """A context in which numpy does not warn, which is cheaper to enter than `numpy.errstate`.
+
+    Returns:
+        None before numpy 2, where that setting belongs to the thread and not to the context.
+    """
+    if int(np.__version__.partition(".")[0]) < 2:
+        return None
+    context = contextvars.copy_context()
+    context.run(lambda: np.seterr(all="ignore"))
+    return context
+
+
 class Reduction:
     """How arrays of one dtype are combined by one operation; for one thread at a time.
 
@@ -77,7 +91,8 @@ class Reduction:
         self.name = _NAMES[dtype]
         self.widens = dtype in _HALVES and combine is np.add
         self.partial: np.dtype[Any] = np.dtype(np.float32) if self.widens else dtype
-        self._quiet = dtype.kind not in "biu"
+        self._context = _quiet_context() if dtype.kind not in "biu" else None
+        self._is_exact = dtype.kind in "biu"
         self._room = np.empty((2, 0), np.float32)
 
     def fold(self, received: Array, own: Array, out: Array) -> None:
@@ -89,14 +104,20 @@ class Reduction:
             out: Of ``dtype`` to finish, of ``partial`` to pass on. It may be ``received``, and,
                 if that is narrower, may hold it in its upper half.
         """
-        if not self._quiet:
+        if self.widens:
+            self._quietly(self._fold_widened, received, own, out=out)
+        elif self._is_exact:
             self.combine(received, own, out=out)
+        else:
+            self._quietly(self.combine, received, own, out=out)
+
+    def _quietly(self, call: Combine, *arrays: Array, out: Array) -> None:
+        """Do this without a word about overflow, infinities and NaN, which are results too."""
+        if self._context is not None:
+            self._context.run(call, *arrays, out=out)
             return
         with np.errstate(all="ignore"):
-            if not self.widens:
-                self.combine(received, own, out=out)
-                return
-            self._fold_widened(received, own, out)
+            call(*arrays, out=out)
 
     def _fold_widened(self, received: Array, own: Array, out: Array) -> None:
         if self._room.shape[1] < min(len(own), _PIECE):
@@ -131,8 +152,7 @@ class Reduction:
         self.fold(first, second, total)
         for other in others:
             self.fold(total, other, total)
-        with np.errstate(all="ignore"):
-            narrow(total, out)
+        self._quietly(narrow, total, out=out)
 
 
 def find_reduction(operation: str, dtype: np.dtype[Any]) -> Reduction:

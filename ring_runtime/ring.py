@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -137,10 +137,12 @@ class Ring:
         traceback: TracebackType | None,
     ) -> None:
         """End a collective; whatever leaves it midway breaks the ring."""
+        if error is None:
+            self.sequence += 1
+            self._lock.release()
+            return
         try:
-            if error is None:
-                self.sequence += 1
-            elif isinstance(error, RingError):
+            if isinstance(error, RingError):
                 self.fail(error)
             else:
                 self.fail(leaver_error(self.rank, error, self._view()))
@@ -155,7 +157,7 @@ class Ring:
         self._spin = _SPIN_S if self.may_spin and idle < _WORTH_SPINNING_S else 0.0
         self._idle_since = 0.0
 
-    def wait(self, outs: list[Outflow], ins: list[Inflow]) -> None:
+    def wait(self, outs: Sequence[Outflow], ins: Sequence[Inflow]) -> None:
         """Return when something may move again.
 
         For the first moments it returns at once, if the last waits were short and
@@ -181,13 +183,14 @@ class Ring:
         deadline = self._deadline(now, ins)
         ready = self._poll(interest, None if deadline is None else max(0.0, deadline - now))
         if not ready and deadline is not None and time.monotonic() >= deadline:
-            late = [inflow for inflow in ins if not inflow.started] or ins
+            open_ins = [inflow for inflow in ins if inflow.remaining]
+            late = [inflow for inflow in open_ins if not inflow.started] or open_ins
             ranks = sorted({inflow.connection.peer for inflow in late})
             if self.is_forming:
                 raise never_closed_error(self.rank, ranks)
             raise silent_error(ranks, self.timeout, self._view())
 
-    def _deadline(self, now: float, ins: list[Inflow]) -> float | None:
+    def _deadline(self, now: float, ins: Sequence[Inflow]) -> float | None:
         if not self.timeout:
             return None
         deadline = self._idle_since + self.timeout
