@@ -56,7 +56,9 @@ def main() -> int:
         pip = [str(inside), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, "--editable", f"{ROOT}[pure-test]"], check=True)
         tested = subprocess.run(
-            [str(inside), "-m", "pytest", "-m", "not slow", *PURE], cwd=ROOT, check=False
+            [str(inside), "-m", "pytest", "--numprocesses", "4", "-m", "not slow", *PURE],
+            cwd=ROOT,
+            check=False,
         )
         worst = max(worst, tested.returncode)
     return worst
