@@ -76,11 +76,11 @@ def join_ring(
     left, right = _Rendezvous(addresses, job, deadline, init_timeout).run()
     ring = Ring(rank, size, left, right, may_spin=_has_core_each(addresses, rank))
     world = make_world(ring, min(len(endpoints) for endpoints in addresses))
-    ring.is_forming = True
-    ring.timeout = max(0.1, deadline - time.monotonic())
+    ring.patience.is_forming = True
+    ring.patience.timeout = max(0.1, deadline - time.monotonic())
     world.barrier()
-    ring.is_forming = False
-    ring.timeout = timeout
+    ring.patience.is_forming = False
+    ring.patience.timeout = timeout
     _LOG.debug(
         "rank %d of %d: joined rank %d and rank %d, %d connections on each side",
         *(rank, size, left.rank, right.rank, len(world.routes[0].outs)),

@@ -10,6 +10,7 @@ rank that has finished from one that died.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import select
 import sys
@@ -37,15 +38,14 @@ from ring_runtime.diagnosis import (
 from ring_runtime.errors import GroupClosed, PeerError, RingError, UsageError
 from ring_runtime.neighbour import Neighbour
 from ring_runtime.notices import Abort, Goodbye, Notice
+from ring_runtime.patience import Patience
 from ring_runtime.reduction import Reduction, find_reduction
 from ring_runtime.wire import decode_header
 
 __all__ = ["Ring"]
 
+_LOG = logging.getLogger("ring_runtime")
 _EXPLANATION_S = 0.5
-_SUSPICION_S = 1.0
-_SPIN_S = 100e-6
-_WORTH_SPINNING_S = 200e-6
 _ALIGNMENT = 64
 
 
@@ -75,17 +75,13 @@ class Ring:
         self.size = size
         self.left = left
         self.right = right
-        self.timeout = timeout
-        self.may_spin = may_spin
-        self.is_forming = False
+        self.patience = Patience(timeout, may_spin)
         self.header: bytearray | None = None
         self.sequence = 0
         self._scratch = np.empty(0, np.uint8)
         self._reductions: dict[tuple[str, np.dtype[Any]], Reduction] = {}
         self.error: RingError | None = None
         self._lock = threading.Lock()
-        self._spin = 0.0
-        self._idle_since = 0.0
         reference = weakref.ref(self)
         self._at_exit = lambda: _close_at_exit(reference)
         if size > 1:
@@ -127,7 +123,7 @@ class Ring:
         if self.error is not None:
             self._lock.release()
             raise self.error.with_traceback(None)
-        self._idle_since = 0.0
+        self.patience.restart()
         return self
 
     def __exit__(
@@ -152,10 +148,8 @@ class Ring:
     # What `exchange` asks of us.
 
     def moved(self) -> None:
-        """Note that bytes moved after a wait, and learn whether spinning pays."""
-        idle = time.monotonic() - self._idle_since
-        self._spin = _SPIN_S if self.may_spin and idle < _WORTH_SPINNING_S else 0.0
-        self._idle_since = 0.0
+        """Note that bytes moved after a wait."""
+        self.patience.moved()
 
     def wait(self, outs: Sequence[Outflow], ins: Sequence[Inflow]) -> None:
         """Return when something may move again.
@@ -164,41 +158,28 @@ class Ring:
         there are cores enough; then it sleeps until a socket is ready.
 
         Raises:
-            PeerError: An abort came, a neighbour died, or nothing moved for ``timeout``.
+            PeerError: An abort came, a neighbour died, or nothing moved for too long.
         """
-        now = time.monotonic()
-        if not self._idle_since:
-            self._idle_since = now
-        if now - self._idle_since < self._spin:
+        patience = self.patience
+        if patience.is_spinning():
             return
-        interest: dict[int, int] = {}
-        for out in outs:
-            if out.view is not None:
-                fd = out.connection.sock.fileno()
-                interest[fd] = interest.get(fd, 0) | select.POLLOUT
-        for inflow in ins:
-            if inflow.view is not None:
-                fd = inflow.connection.sock.fileno()
-                interest[fd] = interest.get(fd, 0) | select.POLLIN
-        deadline = self._deadline(now, ins)
-        ready = self._poll(interest, None if deadline is None else max(0.0, deadline - now))
-        if not ready and deadline is not None and time.monotonic() >= deadline:
-            open_ins = [inflow for inflow in ins if inflow.remaining]
-            late = [inflow for inflow in open_ins if not inflow.started] or open_ins
-            ranks = sorted({inflow.connection.peer for inflow in late})
-            if self.is_forming:
+        late = [inflow for inflow in ins if inflow.remaining and not inflow.started]
+        until = patience.until(knows_who=bool(late) and not patience.is_forming)
+        if self._poll(_interest(outs, ins), patience.pause(until)):
+            return
+        late = late or [inflow for inflow in ins if inflow.remaining]
+        ranks = sorted({inflow.connection.peer for inflow in late})
+        if until is not None and time.monotonic() >= until:
+            if patience.is_forming:
                 raise never_closed_error(self.rank, ranks)
-            raise silent_error(ranks, self.timeout, self._view())
+            raise silent_error(ranks, patience.timeout, self._view())
+        waited = patience.report()
+        if waited:
+            who = " and ".join(f"rank {rank}" for rank in ranks) or "its neighbours"
+            where = f"rank {self.rank}, which has joined," if patience.is_forming else self._view()
+            _LOG.warning("%s has waited %.0f s for %s", where, waited, who)
 
-    def _deadline(self, now: float, ins: Sequence[Inflow]) -> float | None:
-        if not self.timeout:
-            return None
-        deadline = self._idle_since + self.timeout
-        if any(not inflow.started for inflow in ins) and not self.is_forming:
-            return deadline
-        return deadline + _SUSPICION_S
-
-    def _poll(self, interest: dict[int, int], seconds: float | None) -> bool:
+    def _poll(self, interest: dict[int, int], seconds: float) -> bool:
         """Whether a socket became ready; notices are read on the way."""
         poller = select.poll()
         for fd, mask in interest.items():
@@ -209,7 +190,7 @@ class Ring:
                 fd = connection.sock.fileno()
                 poller.register(fd, select.POLLIN)
                 watched[fd] = neighbour, connection
-        ready = poller.poll(None if seconds is None else seconds * 1000 + 1)
+        ready = poller.poll(seconds * 1000 + 1)
         for fd, _ in ready:
             if fd in watched:
                 self._listen(*watched[fd])
@@ -304,6 +285,20 @@ class Ring:
         atexit.unregister(self._at_exit)
         for neighbour in self.neighbours():
             neighbour.close()
+
+
+def _interest(outs: Sequence[Outflow], ins: Sequence[Inflow]) -> dict[int, int]:
+    """What to wait for, by file descriptor."""
+    interest: dict[int, int] = {}
+    for out in outs:
+        if out.view is not None or out.head is not None:
+            fd = out.connection.sock.fileno()
+            interest[fd] = interest.get(fd, 0) | select.POLLOUT
+    for inflow in ins:
+        if inflow.view is not None:
+            fd = inflow.connection.sock.fileno()
+            interest[fd] = interest.get(fd, 0) | select.POLLIN
+    return interest
 
 
 def _close_at_exit(reference: weakref.ref[Ring]) -> None:

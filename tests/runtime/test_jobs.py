@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import subprocess
@@ -104,6 +105,53 @@ def test_after_five_seconds_a_rank_says_whom_it_waits_for() -> None:
     assert warning.startswith(f"rank 0 has waited 5 s for rank 1 to answer at {addresses[1][0]}")
     assert "connection refused: the host is up and nothing listens on that TCP port" in warning
     assert f"for rank 1 to connect to {addresses[0][0]}" in warning
+    assert [rank.facts for rank in finished] == [[{"total": 2}]] * 2
+
+
+def test_a_rank_whose_neighbours_are_there_says_so_too() -> None:
+    body = "ring.init(); say(total=ring.all_sum(1))"
+    with Job(4, body, ranks=[0, 1, 3]) as job:
+        until = time.monotonic() + 40
+        while not job.stderr(0) and time.monotonic() < until:
+            job._doze(0)
+        job.start(2)
+        finished = job.finish()
+    assert [rank.facts for rank in finished] == [[{"total": 4}]] * 4
+    assert finished[0].stderr.startswith(
+        "rank 0, which has joined, has waited 5 s for rank 1 and rank 3\n"
+    )
+
+
+def test_a_long_wait_in_a_collective_is_reported_with_the_rank_that_is_late() -> None:
+    """After a minute; here after a second."""
+    body = """
+import ring_runtime.patience as patience
+patience._FIRST_REPORT_S = 1.0
+world = ring.init()
+if world.rank() == 1:
+    time.sleep(2.5)
+say(total=ring.all_sum(np.ones(3, np.float32))[0].item())
+"""
+    finished = run_job(2, body)
+    assert [rank.facts for rank in finished] == [[{"total": 2.0}]] * 2
+    assert finished[0].stderr.splitlines() == [
+        "rank 0 in all_sum of float32 (3,), 12 bytes, number 1 of group 00000000 has waited 1 s "
+        "for rank 1",
+        "rank 0 in all_sum of float32 (3,), 12 bytes, number 1 of group 00000000 has waited 2 s "
+        "for rank 1",
+    ]
+    assert finished[1].stderr == ""
+
+
+def test_ipv6_with_and_without_brackets() -> None:
+    with contextlib.ExitStack() as held:
+        ports = []
+        for _ in range(2):
+            sock = held.enter_context(socket.socket(socket.AF_INET6))
+            sock.bind(("::1", 0))
+            ports.append(sock.getsockname()[1])
+    addresses = [[f"[::1]:{ports[0]}"], [f"::1:{ports[1]}"]]
+    finished = run_job(2, "ring.init(); say(total=ring.all_sum(1))", addresses=addresses)
     assert [rank.facts for rank in finished] == [[{"total": 2}]] * 2
 
 

@@ -1,0 +1,75 @@
+"""How long a rank waits: spinning, sleeping, saying so, giving up."""
+
+from __future__ import annotations
+
+import time
+
+__all__ = ["Patience"]
+
+_SPIN_S = 100e-6
+_WORTH_SPINNING_S = 200e-6
+_SUSPICION_S = 1.0
+_FIRST_REPORT_S = 60.0
+_FIRST_REPORT_FORMING_S = 5.0
+
+
+class Patience:
+    """The clock of one wait after the other.
+
+    Args:
+        timeout: Seconds without any byte after which a wait is given up; 0 for never.
+        may_spin: Whether every rank on this machine has a core of its own.
+    """
+
+    def __init__(self, timeout: float, may_spin: bool) -> None:
+        self.timeout = timeout
+        self.may_spin = may_spin
+        self.is_forming = False
+        self._spin = 0.0
+        self._since = 0.0
+        self._report_at = 0.0
+
+    def restart(self) -> None:
+        """A collective begins."""
+        self._since = 0.0
+
+    def moved(self) -> None:
+        """Something moved after a wait; from how long it took learn whether spinning pays."""
+        idle = time.monotonic() - self._since
+        self._spin = _SPIN_S if self.may_spin and idle < _WORTH_SPINNING_S else 0.0
+        self._since = 0.0
+
+    def is_spinning(self) -> bool:
+        """Whether to look again at once; the first call begins the wait."""
+        now = time.monotonic()
+        if not self._since:
+            self._since = now
+            self._report_at = now + (
+                _FIRST_REPORT_FORMING_S if self.is_forming else _FIRST_REPORT_S
+            )
+        return now - self._since < self._spin
+
+    def until(self, *, knows_who: bool) -> float | None:
+        """When the wait is given up, or None.
+
+        Args:
+            knows_who: Whether we can name a rank that is late. If not, those who can get a
+                moment more to tell us.
+        """
+        if not self.timeout:
+            return None
+        return self._since + self.timeout + (0.0 if knows_who else _SUSPICION_S)
+
+    def pause(self, until: float | None) -> float:
+        """Seconds to sleep: until the end, or until it is time to say something."""
+        wake = self._report_at if until is None else min(until, self._report_at)
+        return max(0.0, wake - time.monotonic())
+
+    def report(self) -> float:
+        """Seconds waited if it is time to say so, else 0; the next time is twice as far away."""
+        now = time.monotonic()
+        if now < self._report_at:
+            return 0.0
+        waited = now - self._since
+        self._report_at = now + waited
+        return waited

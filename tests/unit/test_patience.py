@@ -1,0 +1,87 @@
+"""Waiting, against a clock that a test moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ring_runtime import patience as module
+from ring_runtime.patience import Patience
+
+Move = Callable[[float], None]
+
+
+@pytest.fixture
+def move(monkeypatch: pytest.MonkeyPatch) -> Move:
+    clock = [1000.0]
+
+    class Time:
+        @staticmethod
+        def monotonic() -> float:
+            return clock[0]
+
+    def forward(seconds: float) -> None:
+        clock[0] += seconds
+
+    monkeypatch.setattr(module, "time", Time)
+    return forward
+
+
+def test_spinning_begins_after_a_short_wait_and_ends_after_a_long_one(move: Move) -> None:
+    patience = Patience(0, may_spin=True)
+    assert not patience.is_spinning()
+    move(50e-6)
+    patience.moved()
+    assert patience.is_spinning()
+    move(99e-6)
+    assert patience.is_spinning()
+    move(2e-6)
+    assert not patience.is_spinning()
+    move(1.0)
+    patience.moved()
+    assert not patience.is_spinning()
+
+
+def test_ranks_that_share_cores_never_spin(move: Move) -> None:
+    patience = Patience(0, may_spin=False)
+    patience.is_spinning()
+    patience.moved()
+    assert not patience.is_spinning()
+
+
+def test_the_end_of_a_wait(move: Move) -> None:
+    patience = Patience(10, may_spin=False)
+    patience.is_spinning()
+    move(4)
+    assert not patience.is_spinning()
+    assert patience.until(knows_who=True) == 1010
+    assert patience.until(knows_who=False) == 1011
+    assert patience.pause(1010) == 6
+    move(20)
+    assert patience.pause(1010) == 0
+    patience.moved()
+    patience.is_spinning()
+    assert patience.until(knows_who=True) == 1034
+    assert Patience(0, may_spin=False).until(knows_who=True) is None
+
+
+@pytest.mark.parametrize(("is_forming", "first"), [(False, 60), (True, 5)])
+def test_reports_come_twice_as_far_apart_each_time(
+    move: Move, is_forming: bool, first: float
+) -> None:
+    patience = Patience(0, may_spin=False)
+    patience.is_forming = is_forming
+    patience.is_spinning()
+    assert patience.report() == 0
+    assert patience.pause(None) == first
+    move(first)
+    assert patience.report() == first
+    assert patience.report() == 0
+    assert patience.pause(None) == first
+    move(first)
+    assert patience.report() == 2 * first
+    assert patience.pause(None) == 2 * first
+    patience.restart()
+    assert not patience.is_spinning()
+    assert patience.pause(None) == first
