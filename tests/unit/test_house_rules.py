@@ -27,7 +27,8 @@ AT_THE_RIM = {
         "ssh_link", "stdin", "supervise", "teardown", "verify",
     },
     "ring_runtime": {
-        "bench", "connection", "handshake", "mpi", "reception", "rendezvous", "ring", "sockets",
+        "bench", "connection", "handshake", "mpi", "patience", "reception", "rendezvous", "ring",
+        "sockets",
     },
 }  # fmt: skip
 WORLD = {"socket", "subprocess", "threading", "paramiko", "typer", "time", "random", "select"}
