@@ -43,7 +43,12 @@ import os
 from mpi4py import MPI
 world = MPI.COMM_WORLD
 total = world.allreduce(world.rank + 1)
-os.write(1, f"{world.rank} of {world.size} on {os.uname().nodename}: {total}\\n".encode())
+import numpy as np
+import ring_runtime as ring
+group = ring.init(strict=True)
+ours = ring.all_sum(np.full(3, group.rank() + 1.0, np.float16))
+line = f"{group.rank()} of {group.size()} on {os.uname().nodename}: {total} {ours.tolist()}\\n"
+os.write(1, line.encode())
 """
 
 
@@ -231,7 +236,10 @@ def test_mpi_over_two_hosts(programs: Path, tmp_path: Path) -> None:
         assert accepted.returncode == 0, accepted.stderr
         done = macs.run_launch(words)
         assert done.returncode == 0, done.stderr
-        lines = ["0 of 2 on studio1: 3", "1 of 2 on studio2: 3"]
+        lines = [
+            "0 of 2 on studio1: 3 [3.0, 3.0, 3.0]",
+            "1 of 2 on studio2: 3 [3.0, 3.0, 3.0]",
+        ]
         assert sorted(done.stdout.splitlines()) == lines
         nothing_left(*macs)
 
