@@ -14,7 +14,7 @@ from ring_runtime.connection import Connection
 from ring_runtime.group import Group
 from ring_runtime.pipeline import broadcast_chain, move_message, run_ring
 from ring_runtime.program import Plan, rows_of
-from ring_runtime.reduction import Reduction
+from ring_runtime.reduction import Reduction, check_dtype
 
 __all__ = ["broadcast_array", "gather_arrays", "move_array", "reduce_arrays"]
 
@@ -35,26 +35,40 @@ def _is_small(group: Group, array: Array, *, widens: bool = False) -> bool:
     return array.nbytes <= limit or array.size < group.size() * group.strands
 
 
-def _is_pair(group: Group, array: Array) -> bool:
-    return group.size() == 2 and array.size > 0 and array.flags.c_contiguous
+def reduce_arrays(
+    group: Group, operation: str, array: Array, result: Array, *, lends: bool
+) -> None:
+    """Reduce to all of ``result``, or to our segment if it is shorter than the array.
 
+    Args:
+        lends: Whether the two do not overlap.
 
-def reduce_arrays(group: Group, operation: str, array: Array, name: str, result: Array) -> None:
-    """Reduce to all of ``result``, or to our segment if it is shorter than the array."""
+    Raises:
+        UsageError: The operation is not possible with this dtype.
+    """
+    if lends and array.flags.c_contiguous:
+        pair = group.find_pair(operation, array)
+        if pair is not None:
+            with group.ring:
+                group.stamp(pair.header)
+                pair.run(array, result)
+            return
+    name = check_dtype(array.dtype, operation)
     if group.size() == 1:
         np.copyto(result, array)
         return
     reduction = group.ring.reduction(operation, array.dtype)
-    flat = result if result.ndim == 1 else result.reshape(-1)
+    flat = result.reshape(-1)
     with group.ring:
         if not _is_small(group, array, widens=reduction.widens):
             header = group.next_header(operation, array, name)
             _reduce_large(group, header, array, flat, reduction)
             return
-        lends = not np.may_share_memory(result, array)
-        if lends and _is_pair(group, array) and flat.size == array.size:
-            flat_array = array if array.ndim == 1 else array.reshape(-1)
-            group.pair(operation, array, reduction).run(flat_array, flat)
+        is_pair = group.size() == 2 and array.size > 0 and flat.size == array.size
+        if is_pair and lends and array.flags.c_contiguous:
+            pair = group.make_pair(operation, array, reduction)
+            group.stamp(pair.header)
+            pair.run(array, result)
             return
         parts = group.relay(operation, array, name).run(array, lends=lends)
         if flat.size != array.size:

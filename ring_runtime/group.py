@@ -137,7 +137,7 @@ class Group:
             header = encode_header(self.identity, 0, operation, name, array.shape, root, size)
             relay = self._make_relay(header, array.dtype, array.shape)
             self._relays[key] = relay
-        self._stamp(relay.header)
+        self.stamp(relay.header)
         return relay
 
     def _make_relay(self, header: bytearray, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Relay:
@@ -146,19 +146,18 @@ class Group:
             self.ring, self.routes, self.order, self.position, header, dtype, shape, memory
         )
 
-    def pair(self, operation: str, array: Array, reduction: Reduction) -> Pair:
-        """The next collective of a group of two, as an exchange; needs a turn."""
-        key = operation, reduction.name, array.shape
-        pair = self._pairs.get(key)
-        if pair is None:
-            header = encode_header(
-                self.identity, 0, operation, reduction.name, array.shape, 0, array.nbytes
-            )
-            memory = self._shared_memory(pair_nbytes(array.nbytes))
-            connection, is_first = self.routes[0].outs[0], self.rank() == 0
-            pair = Pair(self.ring, connection, is_first, header, reduction, array.size, memory)
-            self._pairs[key] = pair
-        self._stamp(pair.header)
+    def find_pair(self, operation: str, array: Array) -> Pair | None:
+        """The exchange of two ranks that `make_pair` has made for arrays like this one."""
+        return self._pairs.get((operation, array.dtype, array.shape))
+
+    def make_pair(self, operation: str, array: Array, reduction: Reduction) -> Pair:
+        """An exchange of two ranks, kept to be found again; needs a turn."""
+        name = reduction.name
+        header = encode_header(self.identity, 0, operation, name, array.shape, 0, array.nbytes)
+        memory = self._shared_memory(pair_nbytes(array.nbytes))
+        connection, is_first = self.routes[0].outs[0], self.rank() == 0
+        pair = Pair(self.ring, connection, is_first, header, reduction, array.size, memory)
+        self._pairs[operation, array.dtype, array.shape] = pair
         return pair
 
     def _shared_memory(self, nbytes: int) -> NDArray[np.uint8]:
@@ -169,8 +168,8 @@ class Group:
             self._shared_nbytes = max(nbytes, self._shared_nbytes)
         return self.ring.scratch(self._shared_nbytes)
 
-    def _stamp(self, header: bytearray) -> None:
-        """Give a header the next number, and show it in errors."""
+    def stamp(self, header: bytearray) -> None:
+        """Give a header the next number, and show it in errors; needs a turn."""
         set_sequence(header, self._sequence)
         self._sequence += 1
         self.ring.header = header
@@ -178,7 +177,7 @@ class Group:
     def next_header(self, operation: str, array: Array, name: str, *, root: int = 0) -> bytearray:
         """The header of the next collective of this group; needs a turn."""
         header = encode_header(self.identity, 0, operation, name, array.shape, root, array.nbytes)
-        self._stamp(header)
+        self.stamp(header)
         return header
 
     def message_header(self, peer: int, array: Array, name: str, *, sends: bool) -> bytearray:

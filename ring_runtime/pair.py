@@ -111,8 +111,8 @@ class Pair:
         """Write the combination of both ranks' arrays to ``result``.
 
         Args:
-            ours: Contiguous and flat.
-            result: As long, in other memory.
+            ours: Contiguous.
+            result: Contiguous and as large, in other memory.
 
         Raises:
             PeerError: The ring is broken.
@@ -120,6 +120,8 @@ class Pair:
         Cost:
             One hop; the whole array sent by each rank.
         """
+        if ours.ndim != 1:
+            ours, result = ours.reshape(-1), result.reshape(-1)
         self._ours, self._result = ours, result
         self._at = self._seen = 0
         if self._block is not None:

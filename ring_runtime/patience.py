@@ -29,10 +29,6 @@ class Patience:
         self._since = 0.0
         self._report_at = 0.0
 
-    def restart(self) -> None:
-        """A collective begins."""
-        self._since = 0.0
-
     def moved(self) -> None:
         """Something moved after a wait; from how long it took learn whether spinning pays."""
         idle = time.monotonic() - self._since

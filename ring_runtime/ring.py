@@ -123,7 +123,6 @@ class Ring:
         if self.error is not None:
             self._lock.release()
             raise self.error.with_traceback(None)
-        self.patience.restart()
         return self
 
     def __exit__(

@@ -82,6 +82,6 @@ def test_reports_come_twice_as_far_apart_each_time(
     move(first)
     assert patience.report() == 2 * first
     assert patience.pause(None) == 2 * first
-    patience.restart()
+    patience.moved()
     assert not patience.is_spinning()
     assert patience.pause(None) == first
