@@ -22,6 +22,9 @@ __all__ = ["Ended", "Job", "marked_processes", "wait_until"]
 #: For anything that takes a second or two on an idle machine.
 PATIENCE_S = 90.0
 
+#: What a test runner may have set about its own terminal, which a job must not believe.
+_TERMINAL = frozenset({"COLUMNS", "LINES"})
+
 
 def wait_until(condition: Callable[[], object], timeout_s: float = PATIENCE_S) -> None:
     """Return once a condition holds; fail if it does not within the time."""
@@ -87,7 +90,8 @@ class Job:
         self.temporary = folder / f"tmp-{self.mark[-8:]}"
         self.temporary.mkdir()
         name, _, value = self.mark.partition("=")
-        wanted = {**os.environ, name: value, "TMPDIR": str(self.temporary), **(env or {})}
+        inherited = {key: each for key, each in os.environ.items() if key not in _TERMINAL}
+        wanted = {**inherited, name: value, "TMPDIR": str(self.temporary), **(env or {})}
         self.began = time.monotonic()
         self.process = subprocess.Popen(
             [*wrapper, sys.executable, "-m", "distconfig.launch.cli", *words],
