@@ -17,7 +17,8 @@ test: $(VENV)/installed-for-tests lint
 	$(PYTEST) -m "not slow"
 
 test-all: $(VENV)/installed-for-tests lint
-	$(PYTEST)
+	$(PYTEST) -m "not slow"
+	$(BIN)/python -m pytest -m slow  # one at a time: several of them measure
 	$(BIN)/python -m tests.other_pythons
 
 lint: $(VENV)/installed-for-tests
