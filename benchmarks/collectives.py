@@ -30,7 +30,6 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 SIZES = [4, 1024, 4096, 65536, 1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 26]
 WIDTHS = {"float32": 4, "float16": 2, "bfloat16": 2, "int8": 1}
-SECONDS_PER_TURN = 0.25
 
 
 @dataclass
@@ -109,7 +108,9 @@ class Turns:
     peak: int = 0
 
 
-def compare(started: list[Job], task: dict[str, Any], rounds: int) -> dict[str, Turns]:
+def compare(
+    started: list[Job], task: dict[str, Any], rounds: int, seconds: float
+) -> dict[str, Turns]:
     """So many turns of each engine, one after the other."""
     found: dict[str, Turns] = {}
     iterations: dict[str, int] = {}
@@ -121,7 +122,7 @@ def compare(started: list[Job], task: dict[str, Any], rounds: int) -> dict[str, 
                 continue
             median = statistics.median(answers[0]["times"])
             if number == 0:
-                iterations[job.engine] = max(3, min(1000, int(SECONDS_PER_TURN / median)))
+                iterations[job.engine] = max(3, min(1000, int(seconds / median)))
                 continue
             turns = found.setdefault(job.engine, Turns())
             turns.medians.append(median)
@@ -209,6 +210,7 @@ def main() -> None:
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="bytes, with commas")
     parser.add_argument("--engines", default="", help="default: all that are installed")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.25, help="of one turn")
     parser.add_argument("--fresh", action="store_true", help="a new result array for every call")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--plot", metavar="FILE")
@@ -240,7 +242,7 @@ def main() -> None:
                         "count": count,
                         "fresh": options.fresh,
                     }
-                    found = compare(started, task, options.rounds)
+                    found = compare(started, task, options.rounds, options.seconds)
                     print(show(nbytes, found, engines), flush=True)
                     rows = {engine: vars(turns) for engine, turns in found.items()}
                     report.append(
