@@ -181,7 +181,6 @@ class Relay:
             head, block = None, self._block
             self._head[:] = self.header
             self._own_shaped[...] = array
-        self._parts[self._rank] = flat
         for out, inflow, passing, length in zip(
             self._outs, self._ins, self._passings, self._lengths, strict=True
         ):
@@ -189,4 +188,6 @@ class Relay:
             inflow.restart(length)
             passing.restart()
         exchange(self._outs, self._ins, self.ring)
-        return self._parts
+        parts = list(self._parts)
+        parts[self._rank] = flat
+        return parts

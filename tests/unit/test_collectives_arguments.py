@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,24 @@ def test_numbers_come_back_as_numbers() -> None:
     for results in results_of(run_ranks(2, body)):
         assert results == [3, 2.0, True, 1j, 1.0, 1]
         assert list(map(type, results)) == [int, float, bool, complex, np.float32, np.ndarray]
+
+
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("count", [4, 10_000, 300_000])
+def test_no_array_is_kept_after_a_call(size: int, count: int) -> None:
+    """What is set up once to be run again must not keep the memory of its last run."""
+
+    def body(world: Group) -> list[bool]:
+        gone = []
+        for call in (ring.all_sum, ring.all_gather, ring.broadcast, ring.all_sum):
+            array = np.ones(count, np.float32)
+            results = [call(array, group=world)]
+            references = [weakref.ref(array), weakref.ref(results.pop())]
+            del array
+            gone += [reference() is None for reference in references]
+        return gone
+
+    assert results_of(run_ranks(size, body)) == [[True] * 8] * size
 
 
 def test_a_closed_group_says_so() -> None:
