@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ring_runtime.arrays import Array
+from ring_runtime.diagnosis import describe_exception
 from ring_runtime.errors import GroupClosed, RingError, UsageError
 from ring_runtime.pair import Pair, pair_nbytes
 from ring_runtime.reduction import Reduction
@@ -78,6 +79,8 @@ class Group:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if error is not None and self.identity == 0:
+            self.ring.close(f"raised {describe_exception(error)}")
         self.close()
 
     def close(self) -> None:

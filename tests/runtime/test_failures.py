@@ -210,12 +210,13 @@ else:
             assert fact["seconds"] < 2
 
 
-def test_a_rank_that_raises_is_named_with_its_exception() -> None:
-    body = """
-world = ring.init()
-if world.rank() == 2:
-    raise ValueError("no such file: weights.bin")
-attempt(lambda: ring.all_sum(np.ones(3, np.float32)))
+@pytest.mark.parametrize("opening", ["world = ring.init()\nif True:", "with ring.init() as world:"])
+def test_a_rank_that_raises_is_named_with_its_exception(opening: str) -> None:
+    body = f"""
+{opening}
+    if world.rank() == 2:
+        raise ValueError("no such file: weights.bin")
+    attempt(lambda: ring.all_sum(np.ones(3, np.float32)))
 """
     with Job(4, body) as job:
         finished = job.finish()
