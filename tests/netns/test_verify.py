@@ -21,12 +21,16 @@ HOSTS = "studio1,studio2,studio3,studio4"
 
 @pytest.fixture
 def macs(tmp_path: Path) -> Iterator[SimulatedMacs]:
-    """A ring of four that was set up, its cables slower than this machine is."""
+    """A ring of four that was set up, its cables far slower than a busy machine is."""
     with simulated(ring_of(4), tmp_path) as lab:
         assert auto_setup(lab, "-o", "h.json").returncode == 0
-        for mac in lab:
-            mac.shape("en3", "500mbit")
+        shape_all(lab, "50mbit")
         yield lab
+
+
+def shape_all(macs: SimulatedMacs, rate: str) -> None:
+    for mac in macs:
+        mac.shape("en3", rate)
 
 
 def verify(macs: SimulatedMacs, *words: str) -> dict[str, dict[str, Any]]:
@@ -55,6 +59,7 @@ ONE, TWO, THREE, FOUR = (
 
 @pytest.mark.slow
 def test_a_slow_cable_is_named_by_both_ends_and_the_counters_agree(macs: SimulatedMacs) -> None:
+    shape_all(macs, "500mbit")
     macs["studio2"].shape("en3", "50mbit")
     before = {mac.name: mac.counters() for mac in macs}
     cables = verify(macs)
@@ -112,8 +117,6 @@ def test_a_cable_that_was_cut_while_its_host_restarted_is_known_from_the_hostfil
 
 
 def test_where_there_is_no_python_a_ping_has_to_do(macs: SimulatedMacs) -> None:
-    for mac in macs:  # so slow that a busy machine makes no difference
-        mac.shape("en3", "50mbit")
     macs["studio2"].break_command("xcode-select -p")
     cables = verify(macs, "--hosts", HOSTS, "--seconds", "0.5")
     assert set(verdicts(cables).values()) == {"good"}
