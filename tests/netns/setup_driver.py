@@ -11,16 +11,17 @@ import sys
 from distconfig.errors import DistconfigError
 from distconfig.hosts.shell import Shell
 from distconfig.recordings.probe import record_hosts
+from distconfig.setup import apply
 from distconfig.setup.addressing import plan_addresses
-from distconfig.setup.apply import apply_setup
 from distconfig.setup.journal import journal_folder
 from distconfig.setup.setup_script import plan_setup
 from distconfig.ssh import SshConnection, connect_hosts
 from distconfig.survey import survey_recording
 
 
-def main(hosts: list[str], dead_man_s: int) -> None:
-    """Plan, say so, wait for a line, apply."""
+def main(hosts: list[str], dead_man_s: int, wait_s: int) -> None:
+    """Plan, say so, wait for a line, apply; hosts wait so long for each other's answers."""
+    apply._WAIT_FOR_PEERS_S = wait_s
     connections = connect_hosts(hosts)
     recording = record_hosts(connections)
     topology = survey_recording(recording).topology
@@ -31,7 +32,9 @@ def main(hosts: list[str], dead_man_s: int) -> None:
         host: each for host, each in connections.items() if isinstance(each, SshConnection)
     }
     try:
-        apply_setup(shells, scripts, journals=journal_folder(os.environ), dead_man_s=dead_man_s)
+        apply.apply_setup(
+            shells, scripts, journals=journal_folder(os.environ), dead_man_s=dead_man_s
+        )
     except DistconfigError as error:
         print(f"{type(error).__name__}: {error}")
     else:
@@ -39,4 +42,4 @@ def main(hosts: list[str], dead_man_s: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1].split(","), int(sys.argv[2]))
+    main(sys.argv[1].split(","), int(sys.argv[2]), int(sys.argv[3]))
