@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
@@ -53,6 +54,7 @@ class ModelShell:
     may: frozenset[tuple[str, ...]] | None = None
     dead_man: list[list[str]] = field(default_factory=list)
     rounds: list[str] = field(default_factory=list)
+    _busy: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
     def mac(self) -> ModelMac:
@@ -64,7 +66,11 @@ class ModelShell:
         self.dead_man.clear()
 
     def run(self, script: str, *, timeout_s: float) -> Completed:
-        """Do what a script for hosts says."""
+        """Do what a script for hosts says, after any script that runs there now."""
+        with self._busy:
+            return self._run(script)
+
+    def _run(self, script: str) -> Completed:
         kind = self._kind(script)
         self.rounds.append(kind)
         if self.lost_in == kind != "apply":
@@ -74,6 +80,11 @@ class ModelShell:
         if self.lost_in == kind:
             raise self._lost()
         return Completed(("/bin/sh",), 0, text.encode())
+
+    def _is_called_off(self) -> bool:
+        """Whether the setup was undone here before its steps ran, and its dead-man fired."""
+        earlier = [each for each in self.rounds[:-1] if each in ("check", "undo")]
+        return bool(earlier) and earlier[-1] == "undo"
 
     def _kind(self, script: str) -> str:
         if "set_up() {" in script:
@@ -96,6 +107,9 @@ class ModelShell:
                 yield f"@ step {found['index']} {0 if allowed else 1}"
 
     def _apply(self, script: str) -> Iterator[str]:
+        if self._is_called_off():
+            yield "@ unwatched 0"
+            return
         armed = re.search(r"^dead_man=\$\((.*?)^watched", script, re.MULTILINE | re.DOTALL)
         if armed:
             lines = [line for line in armed[1].splitlines() if line.startswith(_SUDO)]
