@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 __all__ = ["Patience"]
 
 _SPIN_S = 100e-6
-_WORTH_SPINNING_S = 200e-6
+_YIELD_S = 300e-6
 _SUSPICION_S = 1.0
 _FIRST_REPORT_S = 60.0
 _FIRST_REPORT_FORMING_S = 5.0
@@ -18,12 +19,14 @@ class Patience:
 
     Args:
         timeout: Seconds without any byte after which a wait is given up; 0 for never.
-        may_spin: Whether every rank on this machine has a core of its own.
+        may_spin: Whether every rank on this machine has a core of its own. If not, a rank
+            that looks again lets the others run first.
     """
 
     def __init__(self, timeout: float, may_spin: bool) -> None:
         self.timeout = timeout
         self.may_spin = may_spin
+        self._longest_spin = _SPIN_S if may_spin else _YIELD_S
         self.is_forming = False
         self._spin = 0.0
         self._since = 0.0
@@ -32,7 +35,7 @@ class Patience:
     def moved(self) -> None:
         """Something moved after a wait; from how long it took learn whether spinning pays."""
         idle = time.monotonic() - self._since
-        self._spin = _SPIN_S if self.may_spin and idle < _WORTH_SPINNING_S else 0.0
+        self._spin = self._longest_spin if idle < 2 * self._longest_spin else 0.0
         self._since = 0.0
 
     def is_spinning(self) -> bool:
@@ -43,7 +46,11 @@ class Patience:
             self._report_at = now + (
                 _FIRST_REPORT_FORMING_S if self.is_forming else _FIRST_REPORT_S
             )
-        return now - self._since < self._spin
+        if now - self._since >= self._spin:
+            return False
+        if not self.may_spin:
+            os.sched_yield()
+        return True
 
     def until(self, *, knows_who: bool) -> float | None:
         """When the wait is given up, or None.

@@ -43,9 +43,20 @@ def test_spinning_begins_after_a_short_wait_and_ends_after_a_long_one(move: Move
     assert not patience.is_spinning()
 
 
-def test_ranks_that_share_cores_never_spin(move: Move) -> None:
+def test_ranks_that_share_cores_let_each_other_run(
+    move: Move, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    yields = []
+    monkeypatch.setattr(module.os, "sched_yield", lambda: yields.append(1))
     patience = Patience(0, may_spin=False)
-    patience.is_spinning()
+    assert not patience.is_spinning()
+    move(500e-6)
+    patience.moved()
+    assert patience.is_spinning()
+    move(301e-6)
+    assert not patience.is_spinning()
+    assert len(yields) == 1
+    move(1.0)
     patience.moved()
     assert not patience.is_spinning()
 
