@@ -16,8 +16,7 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-for-tests lint
 	$(PYTEST) -m "not slow"
 
-test-all: $(VENV)/installed-for-tests lint
-	$(PYTEST) -m "not slow"
+test-all: test
 	$(BIN)/python -m pytest -m slow  # one at a time: several of them measure
 	$(BIN)/python -m tests.other_pythons
 

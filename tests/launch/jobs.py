@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.signals import signal_all
+
 __all__ = ["Ended", "Job", "marked_processes", "wait_until"]
 
 #: For anything that takes a second or two on an idle machine.
@@ -128,11 +130,7 @@ class Job:
     def destroy(self) -> None:
         """Kill whatever is left, for a test that failed."""
         while found := self.processes():
-            for pid in found:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
+            signal_all(found, signal.SIGKILL)
             if self.process.poll() is None and self.process.pid not in found:
                 self.process.kill()
             self.process.poll()

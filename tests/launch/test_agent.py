@@ -19,6 +19,7 @@ from distconfig.launch import frames
 from distconfig.launch.bootstrap import agent_command, pack_agent
 from tests.launch.conftest import Launch
 from tests.launch.jobs import PATIENCE_S, marked_processes, wait_until
+from tests.signals import signal_all
 
 Script = Callable[..., str]
 Until = Callable[[int], None]
@@ -90,8 +91,7 @@ def agent(tmp_path: Path) -> Iterator[Agent]:
     made.process.wait()
     for stream in filter(None, (made.process.stdin, made.process.stdout, made.process.stderr)):
         stream.close()
-    for pid in marked_processes(made.mark):
-        os.kill(pid, signal.SIGKILL)
+    signal_all(marked_processes(made.mark), signal.SIGKILL)
 
 
 def leaves_nothing(agent: Agent, folder: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 
 from tests.launch.conftest import Launch
 from tests.launch.jobs import Ended, Job, wait_until
+from tests.signals import signal_all
 from tests.sshd.farm import Farm, FarmHost, may_run
 
 pytestmark = [
@@ -62,14 +63,7 @@ def leaves_nothing(*hosts: FarmHost, within_s: float = 5.0) -> None:
     """Fail unless no process of a job, and no file, is left on the hosts within the time."""
     for host in hosts:
         wait_until(lambda host=host: not host.commands_running(), within_s)  # type: ignore[misc]
-        assert not [path for path in files_written(host) if "distributed_launch-" in path]
-
-
-def files_written(host: FarmHost) -> set[str]:
-    """What has been written on a host: the upper layer of its file system, which is ours to see."""
-    inside = next(pid for pid in sshd_processes(host))
-    upper = Path(f"/proc/{inside}/root/../upper")
-    return {str(path.relative_to(upper)) for path in upper.rglob("*") if not path.is_dir()}
+        assert not [path for path in host.files_written() if "distributed_launch-" in path]
 
 
 def ready(*hosts: FarmHost) -> None:
@@ -79,15 +73,6 @@ def ready(*hosts: FarmHost) -> None:
 
 def sshd_sessions(host: FarmHost) -> list[int]:
     """The sshd processes that serve a connection to the host."""
-    return [pid for pid in sshd_processes(host) if _title(pid).startswith(b"sshd: root")]
-
-
-def _title(pid: int) -> bytes:
-    return Path(f"/proc/{pid}/cmdline").read_bytes()
-
-
-def sshd_processes(host: FarmHost) -> list[int]:
-    """The sshd of the host, and its processes that serve connections."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -95,7 +80,7 @@ def sshd_processes(host: FarmHost) -> list[int]:
             root = (folder / "root" / "etc" / "farm_sshd_config").read_text()
         except OSError:
             continue
-        if b"sshd" in words.split(b" ")[0] and f"Port {host.port}\n" in root:
+        if words.startswith(b"sshd: root") and f"Port {host.port}\n" in root:
             found.append(int(folder.name))
     return found
 
@@ -213,8 +198,7 @@ def test_a_connection_that_is_cut(
     one, two = farm.add("studio1"), farm.add("studio2")
     job = start(launch, script, ring(one, two))
     ready(one, two)
-    for pid in sshd_sessions(two):
-        os.kill(pid, signal.SIGKILL)
+    signal_all(sshd_sessions(two), signal.SIGKILL)
     ended = job.end()
     assert ended.code == 255
     assert ended.text == (
@@ -233,15 +217,13 @@ def test_a_host_that_falls_silent(
     ready(one, two)
     began = time.monotonic()
     sessions = sshd_sessions(two)
-    for pid in sessions:
-        os.kill(pid, signal.SIGSTOP)
+    signal_all(sessions, signal.SIGSTOP)
     ended = job.end()
     assert ended.code == 255
     assert "rank 1 on studio2 was lost: nothing was heard of it for 2 s" in ended.text
     assert 2.0 < time.monotonic() - began < 12.0
     wait_until(lambda: not two.commands_running(), 8.0)
-    for pid in sessions:
-        os.kill(pid, signal.SIGCONT)
+    signal_all(sessions, signal.SIGCONT)
     leaves_nothing(one, two)
 
 
@@ -342,11 +324,11 @@ def test_nothing_is_written_on_a_host_but_the_private_folder(
     farm: Farm, ring: Callable[..., str], run: Run, script: Script
 ) -> None:
     host = farm.add("studio1")
-    before = files_written(host)
-    assert "etc/farm_sshd_config" in before
+    before = host.files_written()
+    assert "/etc/farm_sshd_config" in before
     name = script('say(open(os.environ["MLX_HOSTFILE"]).read())')
     assert run("--hostfile", ring(host, host), name).code == 0
     leaves_nothing(host)
     assert {
-        path for path in files_written(host) - before if not path.startswith("var/log")
+        path for path in host.files_written() - before if not path.startswith("/var/log")
     } == set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import socket
 import threading
@@ -14,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from distconfig.errors import ProbeError, Unreachable, UsageError
+from tests.signals import signal_all
 from tests.sshd.conftest import Connector
 from tests.sshd.farm import Farm, FarmHost, free_loopback_address
 
@@ -150,13 +150,17 @@ def test_a_host_that_freezes_is_given_up_in_time(farm: Farm, connector: Connecto
 
 @contextmanager
 def frozen(host: FarmHost) -> Iterator[None]:
-    """Stop every process of a host, as a machine that hangs does."""
-    pids = host.pids()
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
+    """Stop every process of a host, as a machine that hangs does.
+
+    While they are being stopped some end and some start others, so this goes on until no
+    new one is found.
+    """
+    stopped: set[int] = set()
+    while new := set(host.pids()) - stopped:
+        signal_all(new, signal.SIGSTOP)
+        stopped |= new
     yield
-    for pid in pids:
-        os.kill(pid, signal.SIGCONT)
+    signal_all(stopped, signal.SIGCONT)
 
 
 def test_a_configuration_that_ssh_refuses(farm: Farm, connector: Connector) -> None:
