@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection
 import networkx as nx
 
 from distconfig.cabling.cable import Cable, CableEnd
-from distconfig.cabling.topology import Topology, build_graph
+from distconfig.cabling.topology import Topology
 from distconfig.rings.ring import find_ring
 
 MESHES_FOR_BOTH = (8, 9, 10)
@@ -60,7 +60,7 @@ def lay_cables(graph: nx.Graph) -> Topology:
             ports[node] += 1
             ends.append(CableEnd(hosts[node], str(ports[node]), f"en{ports[node] + 1}"))
         cables.append(Cable(*ends, gbps=80))
-    return Topology(hosts, build_graph(hosts, cables), {}, {})
+    return Topology(hosts, tuple(cables), {}, {})
 
 
 def time_ours(topology: Topology) -> tuple[float, bool]:

@@ -11,7 +11,6 @@ from distconfig.errors import AddressError, NoRing, TopologyError
 from distconfig.hostfiles.ethernet import find_lan_addresses
 from distconfig.hostfiles.hostfile_plan import plan_ring_hostfile
 from distconfig.hostfiles.jaccl_hostfile import plan_jaccl_hostfile, plan_jaccl_ring_hostfile
-from distconfig.rings.largest_ring import find_largest_ring
 from distconfig.rings.mesh import explain_no_rdma, find_full_mesh
 from distconfig.rings.ring import RingPlan, find_ring, is_rdma_cable
 from distconfig.setup.addressing import AddressPlan, plan_addresses
@@ -69,6 +68,8 @@ def _find_ring(topology: Topology, options: PlanOptions) -> tuple[RingPlan, tupl
         return find_ring(topology, is_eligible=wanted), ()
     except NoRing as error:
         if options.allow_subset:
+            from distconfig.rings.largest_ring import find_largest_ring
+
             largest = find_largest_ring(topology, is_eligible=wanted)
             return largest.ring, largest.left_out
         if over_rdma:

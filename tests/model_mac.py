@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from uuid import NAMESPACE_DNS, UUID, uuid5
 
-import networkx as nx
-
 from distconfig.cabling.topology import Cable, CableEnd, Topology
 from distconfig.reports.report import HostReport, InterfaceState, PeerSighting, Receptacle, Route
 from distconfig.setup.setup_steps import SetupScript, SetupStep
@@ -271,10 +269,10 @@ class ModelLab:
     def topology(self, hosts: Sequence[str] | None = None) -> Topology:
         """What is known of these hosts, all of them by default."""
         hosts = tuple(self.macs if hosts is None else hosts)
-        graph: nx.MultiGraph = nx.MultiGraph()
-        graph.add_nodes_from(hosts)
-        for a, port, b, other_port in self.plugged:
-            if a in hosts and b in hosts:
-                graph.add_edge(a, b, key=self.cable(a, port, b, other_port))
+        cables = tuple(
+            self.cable(a, port, b, other_port)
+            for a, port, b, other_port in self.plugged
+            if a in hosts and b in hosts
+        )
         reports = {host: self.report(host) for host in hosts}
-        return Topology(hosts, nx.freeze(graph), reports, {})
+        return Topology(hosts, cables, reports, {})

@@ -9,7 +9,7 @@ from typing import Literal
 from distconfig.advice.rewiring import Move, Rewiring
 from distconfig.advice.spare_ports import Aim, SparePorts
 from distconfig.cabling.cable import Cable, CableEnd, label_order
-from distconfig.cabling.topology import RDMA_GBPS, Topology, build_graph, sort_cables
+from distconfig.cabling.topology import RDMA_GBPS, Topology
 from distconfig.reports.ports import name_end
 from distconfig.reports.report import HostReport
 
@@ -58,7 +58,7 @@ def rewired_topology(topology: Topology, steps: tuple[AdviceStep, ...]) -> Topol
     new = [step.new for step in steps if step.new]
     return replace(
         topology,
-        graph=build_graph(topology.hosts, sort_cables([*kept, *new], topology.hosts)),
+        cables=(*kept, *new),
         loops=tuple(cable for cable in topology.loops if not gone[cable]),
         problems=(),
     )

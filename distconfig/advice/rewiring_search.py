@@ -8,7 +8,7 @@ from itertools import permutations
 from distconfig.advice.rewiring import Rewiring, Wiring, hops_of, rewire
 from distconfig.advice.rewiring_walk import walk_to_order
 from distconfig.rings import ring_exact
-from distconfig.rings.hops import HopGraph
+from distconfig.rings.hops import MAX_EXACT_HOSTS, HopGraph
 from distconfig.rings.open_hops import Budget, OutOfSteps
 
 __all__ = ["MAX_HOSTS", "find_rewiring"]
@@ -81,7 +81,7 @@ def _promising_orders(wiring: Wiring, width: int) -> list[tuple[int, ...]]:
     orders = []
     for is_open in (with_ports, [True] * len(wiring.free)):
         graph = _graph(wiring, width, is_open)
-        if graph.size > ring_exact.MAX_HOSTS:
+        if graph.size > MAX_EXACT_HOSTS:
             orders.append(walk_to_order(graph))
         elif order := ring_exact.find_best_order(graph):
             orders.append(order)
@@ -107,7 +107,7 @@ def _pairs(size: int) -> Iterator[tuple[int, int]]:
 def _is_least(wiring: Wiring, width: int, found: Rewiring) -> bool:
     """Whether no rewiring can have fewer steps, as far as a simple bound tells."""
     graph = _graph(wiring, width, [True] * len(wiring.free))
-    if graph.size <= ring_exact.MAX_HOSTS:
+    if graph.size <= MAX_EXACT_HOSTS:
         order = ring_exact.find_best_order(graph)
         assert order is not None
         return found.n_steps == sum(wiring.lacking(pair, width) > 0 for pair in hops_of(order))

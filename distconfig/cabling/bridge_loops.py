@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-import networkx as nx
-
+from distconfig.cabling.blocks import find_blocks
 from distconfig.cabling.topology import Topology
 
 __all__ = ["BridgeLoop", "bridges_of_ports", "find_bridge_loops"]
@@ -48,21 +47,21 @@ def find_bridge_loops(
         suspects: Ports cabled to machines nobody asked, which may all be one bridged
             network; a second way into it is taken for a loop.
     """
-    graph = nx.Graph()
+    edges: set[tuple[tuple[str, str], tuple[str, str]]] = set()
     ways_out: Counter[tuple[str, str]] = Counter()
     for cable in topology.usable_cables:
-        ends = [(end.host, membership.get((end.host, end.interface), "")) for end in cable.ends]
-        if all(bridge for _, bridge in ends):
-            graph.add_edge(*ends)
+        a, b = ((end.host, membership.get((end.host, end.interface), "")) for end in cable.ends)
+        if a[1] and b[1]:
+            edges.add((a, b))
     for host, interface in suspects:
         if bridge := membership.get((host, interface)):
-            graph.add_edge((host, bridge), _ELSEWHERE)
+            edges.add(((host, bridge), _ELSEWHERE))
             ways_out[host, bridge] += 1
     position = {host: index for index, host in enumerate(topology.hosts)}
-    components = [set(nodes) for nodes in nx.biconnected_components(graph) if len(nodes) > 2]
-    components += [{node} for node, ways in ways_out.items() if ways > 1]
+    blocks = find_blocks(edges)
+    blocks += [{node} for node, ways in ways_out.items() if ways > 1]
     loops = [
         tuple(sorted(nodes - {_ELSEWHERE}, key=lambda node: (position[node[0]], node[1])))
-        for nodes in components
+        for nodes in blocks
     ]
     return tuple(sorted(loops, key=lambda loop: [position[host] for host, _ in loop]))

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 from uuid import UUID
-
-import networkx as nx
 
 from distconfig.cabling.cable import Cable, CableEnd, label_order, sort_cables
 from distconfig.cabling.sightings import Passage, Port, join_sightings
 from distconfig.errors import UsageError
 from distconfig.reports.report import HostReport, PeerSighting, Receptacle
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 __all__ = [
     "Cable",
@@ -20,7 +23,6 @@ __all__ = [
     "Stranger",
     "Topology",
     "assemble_topology",
-    "build_graph",
     "label_order",
     "restrict_topology",
     "sort_cables",
@@ -40,55 +42,45 @@ class Stranger:
     via: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Topology:
-    """All cables between the hosts, as a frozen ``networkx.MultiGraph``.
-
-    Nodes are host names; an edge's key is its `Cable`, usable or not. Loops are
-    kept apart from the graph.
+    """All cables between the hosts; ``graph`` is the same as a ``networkx.MultiGraph``.
 
     Args:
         hosts: Every listed host, in the order given, unreachable ones included.
+        cables: Every cable between two hosts, usable or not; kept in canonical order.
         reports: Of the hosts that answered and were understood.
         unread: Host to the reason, for the others.
         problems: Sentences about what was seen and can not be used, or is in doubt.
     """
 
     hosts: tuple[str, ...]
-    graph: nx.MultiGraph
+    cables: tuple[Cable, ...]
     reports: Mapping[str, HostReport]
     unread: Mapping[str, str]
     strangers: tuple[Stranger, ...] = ()
     loops: tuple[Cable, ...] = ()
     problems: tuple[str, ...] = ()
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Topology):
-            return NotImplemented
-        return all(
-            getattr(self, name) == getattr(other, name)
-            for name in ("hosts", "cables", "reports", "unread", "strangers", "loops", "problems")
-        )
-
     __hash__ = None  # type: ignore[assignment]  # holds mappings
 
-    @property
-    def cables(self) -> tuple[Cable, ...]:
-        """Every cable between two hosts, in canonical order."""
-        return sort_cables((key for _, _, key in self.graph.edges(keys=True)), self.hosts)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cables", sort_cables(self.cables, self.hosts))
+
+    @cached_property
+    def graph(self) -> nx.MultiGraph:
+        """The frozen multigraph with the hosts as nodes and an edge per cable, its key."""
+        import networkx as nx  # takes longer to load than most commands take without it
+
+        graph = nx.MultiGraph()
+        graph.add_nodes_from(self.hosts)
+        graph.add_edges_from((cable.a.host, cable.b.host, cable) for cable in self.cables)
+        return nx.freeze(graph)
 
     @property
     def usable_cables(self) -> tuple[Cable, ...]:
         """The cables a ring can be made of, in canonical order."""
         return tuple(cable for cable in self.cables if cable.is_usable)
-
-
-def build_graph(hosts: Sequence[str], cables: Iterable[Cable]) -> nx.MultiGraph:
-    """The frozen multigraph with these hosts as nodes and these cables as edge keys."""
-    graph = nx.MultiGraph()
-    graph.add_nodes_from(hosts)
-    graph.add_edges_from((cable.a.host, cable.b.host, cable) for cable in cables)
-    return nx.freeze(graph)
 
 
 def assemble_topology(
@@ -120,7 +112,7 @@ def assemble_topology(
     )
     return Topology(
         tuple(hosts),
-        build_graph(hosts, cables),
+        cables,
         ordered,
         {host: unread[host] for host in hosts if host in unread},
         tuple(_stranger(port, peer, ordered) for port, peer in joined.strangers),

@@ -17,16 +17,9 @@ from distconfig.recordings.recording import save_recording
 from distconfig.rings.ring import RingPlan, find_ring
 from distconfig.screen import Screen
 from distconfig.setup.addressing import AddressPlan
-from distconfig.setup.apply import DEAD_MAN_S, apply_setup
-from distconfig.setup.journal import journal_folder
 from distconfig.setup.setup_script import render_setup
-from distconfig.setup.sudoers import render_sudoers
 from distconfig.sources import Answers, HostSource, ask_hosts
 from distconfig.survey import Survey, survey_recording, without_unreachable
-from distconfig.upkeep.cable_record import record_path, record_setup
-from distconfig.views.cabling_json import render_cabling
-from distconfig.views.dot import render_dot
-from distconfig.views.graphviz import draw
 from distconfig.views.tables import cable_table, host_table, ring_line
 from ring_runtime.hostfile import Hostfile, render_hostfile, save_bytes
 
@@ -145,6 +138,10 @@ def _find_ring_or_reason(survey: Survey) -> tuple[RingPlan | None, str | None]:
 
 def _describe(options: ConfigureOptions, survey: Survey, screen: Screen) -> int:
     """The cabling as DOT, picture or JSON: a picture of no host is not drawn."""
+    from distconfig.views.cabling_json import render_cabling
+    from distconfig.views.dot import render_dot
+    from distconfig.views.graphviz import draw
+
     if not survey.topology.reports:
         return ProbeError.exit_code
     ring, no_ring = _find_ring_or_reason(survey)
@@ -217,16 +214,23 @@ def _configure_thunderbolt(
         code = _set_up(plan, answers, screen)
     else:
         _warn_of(plan, screen)
-        dead_man_s = DEAD_MAN_S if options.auto_setup else None
-        sys.stdout.write(
-            render_setup(plan.scripts, with_undo=options.dry_run, dead_man_s=dead_man_s)
-        )
+        sys.stdout.write(_render_commands(plan, options))
         if options.dry_run:
-            if options.verbose:
-                sys.stdout.write("\n" + render_sudoers(plan.scripts))
             return 0
     _deliver_hostfile(plan.hostfile, options.output, screen)
     return code
+
+
+def _render_commands(plan: ClusterPlan, options: ConfigureOptions) -> str:
+    """What is to be run on the hosts, as the options want to see it."""
+    if not options.dry_run:
+        return render_setup(plan.scripts)
+    from distconfig.setup.apply import DEAD_MAN_S
+    from distconfig.setup.sudoers import render_sudoers
+
+    dead_man_s = DEAD_MAN_S if options.auto_setup else None
+    commands = render_setup(plan.scripts, with_undo=True, dead_man_s=dead_man_s)
+    return f"{commands}\n{render_sudoers(plan.scripts)}" if options.verbose else commands
 
 
 def _warn_of(plan: ClusterPlan, screen: Screen) -> None:
@@ -243,6 +247,10 @@ def _set_up(plan: ClusterPlan, answers: Answers, screen: Screen) -> int:
     Returns:
         The exit code: 0 only if nothing is left to the person.
     """
+    from distconfig.setup.apply import apply_setup
+    from distconfig.setup.journal import journal_folder
+    from distconfig.upkeep.cable_record import record_path, record_setup
+
     journals = journal_folder(os.environ)
     outcome = apply_setup(
         answers.shells, plan.scripts, journals=journals, on_progress=screen.progress

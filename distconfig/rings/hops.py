@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from distconfig.cabling.cable import Cable, sort_cables
 from distconfig.cabling.topology import Topology
 
-__all__ = ["HopGraph", "Level", "Offers", "collect_offers"]
+__all__ = ["MAX_EXACT_HOSTS", "HopGraph", "Level", "Offers", "collect_offers"]
+
+MAX_EXACT_HOSTS = 16
+"""Up to so many, `ring_exact` rules out every better ring in less than a second."""
 
 
 @dataclass(frozen=True)

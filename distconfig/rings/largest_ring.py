@@ -12,7 +12,7 @@ from distconfig.cabling.cable import Cable
 from distconfig.cabling.topology import Topology, restrict_topology
 from distconfig.errors import NoRing
 from distconfig.rings import ring_exact, ring_search
-from distconfig.rings.hops import HopGraph, Offers, collect_offers
+from distconfig.rings.hops import MAX_EXACT_HOSTS, HopGraph, Offers, collect_offers
 from distconfig.rings.no_ring import find_witness
 from distconfig.rings.open_hops import Budget, OutOfSteps, each_bit
 from distconfig.rings.ring import RingPlan, find_ring
@@ -61,7 +61,7 @@ def find_largest_ring(
             f"no usable cable joins any two of the {len(topology.hosts)} hosts",
             hint="`distributed_config advise` names the cables to add.",
         )
-    if graph.size <= ring_exact.MAX_HOSTS:
+    if graph.size <= MAX_EXACT_HOSTS:
         hosts, is_proved = _largest_exactly(offers, graph), True
     else:
         hosts, is_proved = _largest_found(graph)
@@ -125,7 +125,7 @@ def _largest_in_block(graph: HopGraph, block: Sequence[int]) -> tuple[Sequence[i
     for left_out in islice(_sets_to_leave_out(scarce_first), MAX_TRIES):
         hosts = [host for host in block if host not in left_out]
         part = _part_of(graph, hosts)
-        if len(hosts) <= ring_exact.MAX_HOSTS:
+        if len(hosts) <= MAX_EXACT_HOSTS:
             return [hosts[host] for host in ring_exact.find_largest_order(part)], is_proved
         if find_witness(part.neighbours):
             continue

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from distconfig.cabling.cable import Cable
 from distconfig.cabling.topology import Topology
 from distconfig.errors import NoRing, TopologyError
-from distconfig.rings import ring_exact, ring_search
-from distconfig.rings.hops import HopGraph, Level, Offers, collect_offers
+from distconfig.rings import ring_search
+from distconfig.rings.hops import MAX_EXACT_HOSTS, HopGraph, Level, Offers, collect_offers
 from distconfig.rings.no_ring import Witness, find_deep_witness, find_witness
 from distconfig.rings.open_hops import Budget, OutOfSteps
 
@@ -24,6 +24,10 @@ MAX_STEPS = 100_000
 """Steps of each stage of a search among more than 16 hosts; under a second."""
 
 _SHORT_SEARCH_STEPS = 3_000
+"""Steps of the search that is tried first up to 16 hosts: it mostly is the quicker way.
+
+The exact one takes as long for any cabling, and loading numpy for it takes longer still.
+"""
 
 
 @dataclass(frozen=True)
@@ -157,12 +161,16 @@ def _no_ring(topology: Topology, graph: HopGraph, witness: Witness) -> NoRing:
 
 def _decide(graph: HopGraph, budget: Budget) -> bool | None:
     """Whether the graph has a ring; None if the budget did not suffice to tell."""
-    if graph.size <= ring_exact.MAX_HOSTS:
-        return ring_exact.has_ring(graph)
+    is_small = graph.size <= MAX_EXACT_HOSTS
     try:
-        return ring_search.find_order(graph, budget) is not None
+        steps = Budget(_SHORT_SEARCH_STEPS) if is_small else budget
+        return ring_search.find_order(graph, steps) is not None
     except OutOfSteps:
-        return None
+        if not is_small:
+            return None
+    from distconfig.rings import ring_exact
+
+    return ring_exact.has_ring(graph)
 
 
 def _best_level(offers: Offers, max_steps: int) -> tuple[Level, bool]:
@@ -182,11 +190,8 @@ def _best_level(offers: Offers, max_steps: int) -> tuple[Level, bool]:
 
 
 def _best_order(graph: HopGraph, max_steps: int) -> tuple[tuple[int, ...], bool]:
-    """The order of the best ring of a graph that has one, and whether it is proved the best.
-
-    Up to 16 hosts a short search is tried first, since it mostly is the quicker way.
-    """
-    if graph.size > ring_exact.MAX_HOSTS:
+    """The order of the best ring of a graph that has one, and whether it is proved the best."""
+    if graph.size > MAX_EXACT_HOSTS:
         return ring_search.find_best_order(graph, max_steps)
     try:
         order, is_proved = ring_search.find_best_order(graph, _SHORT_SEARCH_STEPS)
@@ -194,6 +199,8 @@ def _best_order(graph: HopGraph, max_steps: int) -> tuple[tuple[int, ...], bool]
         is_proved = False
     if is_proved:
         return order, True
+    from distconfig.rings import ring_exact
+
     best = ring_exact.find_best_order(graph)
     assert best is not None
     return best, True

@@ -14,9 +14,7 @@ import numpy.typing as npt
 
 from distconfig.rings.hops import HopGraph
 
-__all__ = ["MAX_HOSTS", "find_best_order", "find_largest_order", "has_ring"]
-
-MAX_HOSTS = 16
+__all__ = ["find_best_order", "find_largest_order", "has_ring"]
 
 _NONE = 100
 """More hops through docks than any ring has; twice this and a hop still fit into a byte."""

@@ -200,3 +200,9 @@ def test_help_loads_nothing_heavy() -> None:
 def test_replaying_a_recording_loads_no_ssh() -> None:
     words = ("--from", str(FIXTURES / "triangle"))
     assert loaded_by(*words) & {"paramiko", "cryptography"} == set()
+
+
+def test_planning_a_small_ring_loads_nothing_heavy() -> None:
+    """Each of them takes longer to load than the planning takes."""
+    words = ("--from", str(FIXTURES / "four_studios"))
+    assert loaded_by(*words) == set()

@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 from uuid import UUID
 
-import networkx as nx
 import pytest
 
 from distconfig.cabling.topology import Cable, CableEnd, Stranger, Topology
@@ -33,14 +32,10 @@ def topology_of(
     unread: dict[str, str] | None = None,
     strangers: tuple[Stranger, ...] = (),
 ) -> Topology:
-    graph = nx.MultiGraph()
-    graph.add_nodes_from(hosts)
-    for cable in cables:
-        graph.add_edge(cable.a.host, cable.b.host, key=cable)
     reports = {
         host: HostReport(host, model="Mac15,14") for host in hosts if host not in (unread or {})
     }
-    return Topology(hosts, nx.freeze(graph), reports, unread or {}, strangers=strangers)
+    return Topology(hosts, cables, reports, unread or {}, strangers=strangers)
 
 
 def drawn(dot_text: str) -> tuple[dict[str, dict[str, str]], list[dict[str, str]]]:
