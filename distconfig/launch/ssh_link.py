@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 import threading
 from collections.abc import Callable
@@ -21,12 +20,22 @@ _COMPLAINTS_S = 2.0
 
 
 class _FarChannel:
-    """Threads that carry bytes between a socket and a channel."""
+    """Threads that carry bytes between two sockets and a channel.
+
+    Args:
+        near_in: The launcher's words come from there.
+        near_out: The agent's go there.
+    """
 
     def __init__(
-        self, near: socket.socket, connection: Connection, command: tuple[str, ...]
+        self,
+        near_in: socket.socket,
+        near_out: socket.socket,
+        connection: Connection,
+        command: tuple[str, ...],
     ) -> None:
-        self._near = near
+        self._near_in = near_in
+        self._near_out = near_out
         self._connection = connection
         self._command = command
         self._channel: ByteChannel | None = None
@@ -52,23 +61,22 @@ class _FarChannel:
         except ProbeError as error:
             self._tail = str(error).encode()
         finally:
-            with contextlib.suppress(OSError):
-                self._near.shutdown(
-                    socket.SHUT_RDWR
-                )  # wakes whoever waits for it; closing does not
-            self._near.close()
+            for near in (self._near_in, self._near_out):
+                with contextlib.suppress(OSError):
+                    near.shutdown(socket.SHUT_RDWR)  # wakes who waits for it; closing does not
+                near.close()
 
     def _carry_both_ways(self, channel: ByteChannel) -> None:
         complaints = _start(lambda: self._carry_complaints(channel))
         _start(lambda: self._carry_out(channel))
         with contextlib.suppress(OSError, ProbeError):
             while data := channel.recv(_READ_SIZE):
-                self._near.sendall(data)
+                self._near_out.sendall(data)
         complaints.join(_COMPLAINTS_S)
 
     def _carry_out(self, channel: ByteChannel) -> None:
         with contextlib.suppress(OSError, ProbeError):
-            while data := self._near.recv(_READ_SIZE):
+            while data := self._near_in.recv(_READ_SIZE):
                 channel.send(data)
         with contextlib.suppress(OSError, ProbeError):
             channel.close_stdin()
@@ -91,6 +99,8 @@ def link_over_ssh(connection: Connection, command: tuple[str, ...], package: byt
     Args:
         package: The agent's text.
     """
-    ours, theirs = socket.socketpair()
-    source = ours.detach()
-    return AgentLink(source, os.dup(source), _FarChannel(theirs, connection, command), package)
+    # Two pairs: of one, closing our sink would tell the agent nothing while the source is open.
+    source, near_out = socket.socketpair()
+    sink, near_in = socket.socketpair()
+    far = _FarChannel(near_in, near_out, connection, command)
+    return AgentLink(source.detach(), sink.detach(), far, package)
