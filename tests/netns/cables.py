@@ -21,12 +21,24 @@ class CabledHosts:
 
     Args:
         rate: As for ``tc ... tbf``: what each cable carries in each direction; "" for no limit.
+        burst: As for ``tc ... tbf``: what it carries at once after a pause.
+        latency: As for ``tc ... tbf``: how long a frame may wait before it is dropped.
     """
 
-    def __init__(self, size: int, *, width: int = 1, rate: str = "") -> None:
+    def __init__(
+        self,
+        size: int,
+        *,
+        width: int = 1,
+        rate: str = "",
+        burst: str = "128kb",
+        latency: str = "20ms",
+    ) -> None:
         self.size = size
         self.width = width
         self.rate = rate
+        self.burst = burst
+        self.latency = latency
         self.names = [f"rr-{os.getpid()}-{rank}" for rank in range(size)]
         self.addresses: list[list[str]] = [[] for _ in range(size)]
 
@@ -48,11 +60,7 @@ class CabledHosts:
         """A cable between a rank and its right neighbour, as a /30 of its own."""
         left, right = hop, (hop + 1) % self.size
         ends = ((left, f"r{cable}", 1), (right, f"l{cable}", 2))
-        near, far = ends[0][1], ends[1][1]
-        _ip(
-            *("-n", self.names[left], "link", "add", near, "type", "veth"),
-            *("peer", "name", far, "netns", self.names[right]),
-        )
+        self._join((self.names[left], ends[0][1]), (self.names[right], ends[1][1]))
         for rank, interface, last in ends:
             address = f"10.231.{hop}.{4 * cable + last}"
             name = self.names[rank]
@@ -64,12 +72,19 @@ class CabledHosts:
         if self.size == 2:
             self.addresses[left].append(f"10.231.{hop}.{4 * cable + 1}:{STARTING_PORT + cable}")
 
+    def _join(self, near: tuple[str, str], far: tuple[str, str]) -> None:
+        """Make the two interfaces, each given with its host, that are the ends of a cable."""
+        _ip(
+            *("-n", near[0], "link", "add", near[1], "type", "veth"),
+            *("peer", "name", far[1], "netns", far[0]),
+        )
+
     def prefix_of(self, rank: int) -> list[str]:
         """The words that run a command on a host."""
         return ["ip", "netns", "exec", self.names[rank]]
 
     def _shape(self, name: str, interface: str, rate: str) -> None:
-        shape = ["tbf", "rate", rate, "burst", "128kb", "latency", "20ms"]
+        shape = ["tbf", "rate", rate, "burst", self.burst, "latency", self.latency]
         tc = ["tc", "qdisc", "replace", "dev", interface, "root", *shape]
         subprocess.run(["ip", "netns", "exec", name, *tc], check=True, capture_output=True)
 
