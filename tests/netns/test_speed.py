@@ -85,10 +85,10 @@ def check(cables: Cables, calls: Sequence[tuple[str, int]], times: Sequence[floa
 @pytest.mark.parametrize(
     ("size", "width", "megabits"),
     [
-        (2, 1, 120),
-        (2, 2, 80),
-        (4, 1, 120),
-        pytest.param(4, 2, 80, marks=pytest.mark.slow),
+        (2, 1, 100),
+        (2, 2, 60),
+        (4, 1, 100),
+        pytest.param(4, 2, 40, marks=pytest.mark.slow),
         pytest.param(8, 1, 40, marks=pytest.mark.slow),
     ],
 )
