@@ -28,7 +28,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-SIZES = [4, 1024, 4096, 65536, 1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 26]
+SIZES = [4, 1024, 4096, 65536, 1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28]
+MEBIBYTE = 1 << 20
 WIDTHS = {"float32": 4, "float16": 2, "bfloat16": 2, "int8": 1}
 
 
@@ -100,10 +101,17 @@ def jobs(engines: list[str], size: int) -> Iterator[list[Job]]:
 
 @dataclass
 class Turns:
-    """All turns of one engine at one size."""
+    """All turns of one engine at one size.
+
+    Args:
+        medians: Seconds a call.
+        cpu: Processor seconds a call, of all ranks together.
+        switches: Context switches a call, of all ranks together.
+        peak: Bytes of memory at most until now, of the rank that has most.
+    """
 
     medians: list[float] = field(default_factory=list)
-    cpu_share: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
     switches: list[float] = field(default_factory=list)
     peak: int = 0
 
@@ -126,7 +134,7 @@ def compare(
                 continue
             turns = found.setdefault(job.engine, Turns())
             turns.medians.append(median)
-            turns.cpu_share.append(sum(a["cpu"] for a in answers) / answers[0]["elapsed"])
+            turns.cpu.append(sum(a["cpu"] for a in answers) / count)
             turns.switches.append(sum(a["switches"] for a in answers) / count)
             turns.peak = max(a["peak"] for a in answers)
     return found
@@ -146,7 +154,20 @@ def show(nbytes: int, found: dict[str, Turns], engines: list[str]) -> str:
             continue
         pairs = zip(turns.medians, ours.medians, strict=True)
         cells.append(f"{statistics.median(t / o for t, o in pairs):>7.2f}x")
-    cells.append(f"{statistics.median(ours.cpu_share):>6.2f}")
+    return " ".join(cells)
+
+
+def show_costs(nbytes: int, found: dict[str, Turns], engines: list[str]) -> str:
+    """One row of the second table: what each engine takes from the program besides time."""
+    cells = [f"{nbytes:>10}"]
+    for engine in engines:
+        turns = found.get(engine)
+        if turns is None:
+            cells.append(f"{'-':>24}")
+            continue
+        per_gib = statistics.median(turns.cpu) / nbytes * 1024 * MEBIBYTE
+        switches = statistics.median(turns.switches)
+        cells.append(f"{per_gib:>9.3g} {switches:>7.1f} {turns.peak / MEBIBYTE:>6.0f}")
     return " ".join(cells)
 
 
@@ -202,6 +223,33 @@ def plot(path: str, report: list[dict[str, Any]], size: int) -> None:
     figure.savefig(path, dpi=120)
 
 
+def measure(
+    started: list[Job], operation: str, dtype: str, options: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """Both tables of one operation and dtype, printed row by row, and the rows of the report."""
+    engines = [job.engine for job in started]
+    where = f"{operation} of {dtype}, {options.ranks} ranks on {os.cpu_count()} cores"
+    print(f"\n{where}: microseconds; then ratios")
+    titles = [*(f"{e:>11}" for e in engines), *(f"{'/' + e:>8}" for e in engines[1:])]
+    print(f"{'bytes':>10} {' '.join(titles)}")
+    report, costs = [], []
+    for nbytes in map(int, options.sizes.split(",")):
+        count = max(nbytes // WIDTHS[dtype], 1)
+        if operation != "all_sum":
+            count = -(-count // options.ranks) * options.ranks
+        task = {"operation": operation, "dtype": dtype, "count": count, "fresh": options.fresh}
+        found = compare(started, task, options.rounds, options.seconds)
+        print(show(nbytes, found, engines), flush=True)
+        costs.append(show_costs(nbytes, found, engines))
+        rows = {engine: vars(turns) for engine, turns in found.items()}
+        key = {"operation": operation, "dtype": dtype, "nbytes": nbytes}
+        report.append({**key, "engines": rows})
+    print(f"\n{where}: processor seconds per GiB, context switches a call, peak MiB")
+    print(f"{'bytes':>10} {' '.join(f'{e:>24}' for e in engines)}")
+    print("\n".join(costs))
+    return report
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--ranks", type=int, default=2)
@@ -220,39 +268,11 @@ def main() -> None:
         engines.append("limit")
     about = versions()
     print("# " + ", ".join(f"{key} {value}" for key, value in about.items()))
-    report = []
+    report: list[dict[str, Any]] = []
     with jobs(engines, options.ranks) as started:
         for operation in options.operation.split(","):
             for dtype in options.dtype.split(","):
-                print(f"\n{operation} of {dtype}, {options.ranks} ranks, microseconds; then ratios")
-                print(
-                    " ".join(
-                        [f"{'bytes':>10}", *(f"{e:>11}" for e in engines)]
-                        + [f"{'/' + e:>8}" for e in engines[1:]]
-                        + ["   cpu"]
-                    )
-                )
-                for nbytes in map(int, options.sizes.split(",")):
-                    count = max(nbytes // WIDTHS[dtype], 1)
-                    if operation != "all_sum":
-                        count = -(-count // options.ranks) * options.ranks
-                    task = {
-                        "operation": operation,
-                        "dtype": dtype,
-                        "count": count,
-                        "fresh": options.fresh,
-                    }
-                    found = compare(started, task, options.rounds, options.seconds)
-                    print(show(nbytes, found, engines), flush=True)
-                    rows = {engine: vars(turns) for engine, turns in found.items()}
-                    report.append(
-                        {
-                            "operation": operation,
-                            "dtype": dtype,
-                            "nbytes": nbytes,
-                            "engines": rows,
-                        }
-                    )
+                report += measure(started, operation, dtype, options)
     if options.json:
         whole = {"format": 1, "ranks": options.ranks, **about, "rows": report}
         Path(options.json).write_text(json.dumps(whole, indent=1) + "\n")

@@ -11,6 +11,7 @@ import numpy as np
 
 from ring_runtime.arrays import Array, as_bytes
 from ring_runtime.connection import Connection
+from ring_runtime.cuts import CHUNK_NBYTES, STRIPE_NBYTES, cut, is_small
 from ring_runtime.group import Group
 from ring_runtime.pipeline import broadcast_chain, move_message, run_ring
 from ring_runtime.program import Plan, rows_of
@@ -18,21 +19,9 @@ from ring_runtime.reduction import Reduction, check_dtype
 
 __all__ = ["broadcast_array", "gather_arrays", "move_array", "reduce_arrays"]
 
-RELAY_NBYTES = 262144
-PAIR_NBYTES = 524288
-PAIR_WIDENED_NBYTES = 131072
-CHUNK_NBYTES = 524288
-SMALLEST_CHUNK_NBYTES = 131072
-CHUNKS_TO_OVERLAP = 3
-POOL_NBYTES = 8 * 1024**2
-STRIPE_NBYTES = 65536
-
 
 def _is_small(group: Group, array: Array, *, widens: bool = False) -> bool:
-    limit = min(RELAY_NBYTES, POOL_NBYTES // group.size())
-    if group.size() == 2:
-        limit = PAIR_WIDENED_NBYTES if widens else PAIR_NBYTES
-    return array.nbytes <= limit or array.size < group.size() * group.strands
+    return is_small(array.nbytes, array.itemsize, group.size(), group.strands, widens=widens)
 
 
 def reduce_arrays(
@@ -46,29 +35,21 @@ def reduce_arrays(
     Raises:
         UsageError: The operation is not possible with this dtype.
     """
-    if lends and array.flags.c_contiguous:
-        pair = group.find_pair(operation, array)
-        if pair is not None:
-            with group.ring:
-                group.stamp(pair.header)
-                pair.run(array, result)
-            return
     name = check_dtype(array.dtype, operation)
     if group.size() == 1:
         np.copyto(result, array)
         return
     reduction = group.ring.reduction(operation, array.dtype)
     flat = result.reshape(-1)
+    lends = lends and array.flags.c_contiguous
+    is_pair = group.size() == 2 and array.size > 0 and flat.size == array.size and lends
+    if is_pair and _is_small(group, array, widens=reduction.widens):
+        group.run_pair(group.make_pair(operation, array, reduction), array, result)
+        return
     with group.ring:
         if not _is_small(group, array, widens=reduction.widens):
             header = group.next_header(operation, array, name)
             _reduce_large(group, header, array, flat, reduction)
-            return
-        is_pair = group.size() == 2 and array.size > 0 and flat.size == array.size
-        if is_pair and lends and array.flags.c_contiguous:
-            pair = group.make_pair(operation, array, reduction)
-            group.stamp(pair.header)
-            pair.run(array, result)
             return
         parts = group.relay(operation, array, name).run(array, lends=lends)
         if flat.size != array.size:
@@ -78,15 +59,15 @@ def reduce_arrays(
 
 
 def _plan(group: Group, count: int, reduction: Reduction, *, reduces: bool, gathers: bool) -> Plan:
-    """How a large collective is cut up."""
-    size, strands = group.size(), group.strands
-    limit = CHUNK_NBYTES
-    if reduces:
-        limit = min(limit, POOL_NBYTES // (strands * rows_of(size)))
-    share = -(-count // (size * strands)) * reduction.partial.itemsize
-    overlapping = min(CHUNKS_TO_OVERLAP, share // SMALLEST_CHUNK_NBYTES)
-    chunks = min(max(-(-share // limit), overlapping, 1), count // (size * strands))
-    return Plan(group.position, group.order, count, strands, chunks, reduces, gathers)
+    return cut(
+        count,
+        reduction.partial.itemsize,
+        group.position,
+        group.order,
+        group.strands,
+        reduces=reduces,
+        gathers=gathers,
+    )
 
 
 def _pool(group: Group, plan: Plan, reduction: Reduction) -> Array:

@@ -12,7 +12,7 @@ from ring_runtime.errors import UsageError
 from ring_runtime.group import Group
 from ring_runtime.worlds import find_world
 
-__all__ = ["check_rank", "check_shape", "choose_group", "find_hop", "prepare_result"]
+__all__ = ["check_rank", "check_shape", "choose_group", "find_hop", "is_apart", "prepare_result"]
 
 Connections = tuple[Connection, ...]
 
@@ -57,6 +57,17 @@ def check_shape(shape: Sequence[int]) -> tuple[int, ...]:
     if not all(isinstance(dim, int | np.integer) and dim >= 0 for dim in dims) or len(dims) > 64:
         raise UsageError(f"{shape!r} is not a shape", hint="Pass lengths that are not negative.")
     return tuple(map(int, dims))
+
+
+def is_apart(out: object, array: Array) -> bool:
+    """Whether ``out`` can take a result like ``array`` and shares no memory with it."""
+    return (
+        type(out) is np.ndarray
+        and out.dtype == array.dtype
+        and out.shape == array.shape
+        and out.flags.carray
+        and not np.may_share_memory(out, array)
+    )
 
 
 def prepare_result(

@@ -15,6 +15,7 @@ from ring_runtime.arguments import (
     check_rank,
     check_shape,
     choose_group,
+    is_apart,
     prepare_result,
 )
 from ring_runtime.arrays import Array, adopt, find_dtype
@@ -28,6 +29,7 @@ from ring_runtime.engines import (
 from ring_runtime.errors import UsageError
 from ring_runtime.group import Group
 from ring_runtime.reduction import check_dtype
+from ring_runtime.worlds import find_world
 
 __all__ = [
     "all_gather",
@@ -54,14 +56,15 @@ def all_sum(
         x: The same shape and dtype on every rank; it is not modified.
         group: Default: what `init` returns.
         stream: Accepted for compatibility with MLX; everything happens on the CPU, at once.
-        out: A numpy array for the result; it may be ``x`` itself.
+        out: A numpy array for the result; it may be ``x`` itself. After an error its contents
+            mean nothing.
 
     Raises:
         UsageError: Nothing was sent; the group stays usable.
         PeerError: The group is broken.
 
     Cost:
-        Up to 256 KiB (512 KiB with two ranks) ``size // 2`` hops; above, ``2 * (size - 1)``
+        Up to 512 KiB (1 MiB with two ranks) ``size // 2`` hops; above, ``2 * (size - 1)``
         hops, overlapped, and ``2 * (size - 1) / size`` of the array sent by each rank,
         half of it in each direction.
 
@@ -282,7 +285,14 @@ def barrier(*, group: Group | None = None, stream: object = None) -> None:
 
 
 def _all_reduce(operation: str, x: Any, group: Group | None, out: Array | None) -> Any:
-    group = choose_group(group)
+    group = find_world() if group is None else group
+    if type(x) is np.ndarray:
+        pair = group.find_pair(operation, x)
+        if pair is not None and x.flags.c_contiguous and (out is None or is_apart(out, x)):
+            ready = np.empty_like(x) if out is None else out
+            group.run_pair(pair, x, ready)
+            return ready
+    group.check_open()
     array, restore = adopt(x)
     result = prepare_result(out, array.shape, array, may_be_input=True)
     lends = out is None or not np.may_share_memory(out, array)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ring_runtime.arrays import Array
 from ring_runtime.diagnosis import describe_exception
 from ring_runtime.errors import GroupClosed, RingError, UsageError
-from ring_runtime.pair import Pair, pair_nbytes
+from ring_runtime.pair import Pair
 from ring_runtime.reduction import Reduction
 from ring_runtime.relay import Relay, Route, relay_nbytes
 from ring_runtime.ring import Ring
@@ -150,24 +150,37 @@ class Group:
         )
 
     def find_pair(self, operation: str, array: Array) -> Pair | None:
-        """The exchange of two ranks that `make_pair` has made for arrays like this one."""
+        """The exchange of two ranks made before for arrays like this one; none when closed."""
+        if self._is_closed:
+            return None
         return self._pairs.get((operation, array.dtype, array.shape))
 
     def make_pair(self, operation: str, array: Array, reduction: Reduction) -> Pair:
-        """An exchange of two ranks, kept to be found again; needs a turn."""
+        """An exchange of two ranks, kept to be found again."""
         name = reduction.name
         header = encode_header(self.identity, 0, operation, name, array.shape, 0, array.nbytes)
-        memory = self._shared_memory(pair_nbytes(array.nbytes))
         connection, is_first = self.routes[0].outs[0], self.rank() == 0
-        pair = Pair(self.ring, connection, is_first, header, reduction, array.size, memory)
+        if len(self._pairs) >= _KEPT:
+            self._pairs.clear()
+        pair = Pair(self.ring, connection, is_first, header, reduction, array.nbytes)
         self._pairs[operation, array.dtype, array.shape] = pair
         return pair
 
+    def run_pair(self, pair: Pair, array: Array, result: Array) -> None:
+        """The next collective of this group, by way of such an exchange.
+
+        Args:
+            array: Contiguous.
+            result: Contiguous and as large, in other memory.
+        """
+        with self.ring:
+            self.stamp(pair.header)
+            pair.run(array, result)
+
     def _shared_memory(self, nbytes: int) -> NDArray[np.uint8]:
         """Scratch memory; what was set up with memory that is replaced by more is forgotten."""
-        if nbytes > self._shared_nbytes or len(self._relays) + len(self._pairs) >= _KEPT:
+        if nbytes > self._shared_nbytes or len(self._relays) >= _KEPT:
             self._relays.clear()
-            self._pairs.clear()
             self._shared_nbytes = max(nbytes, self._shared_nbytes)
         return self.ring.scratch(self._shared_nbytes)
 

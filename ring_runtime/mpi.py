@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ring_runtime.arrays import Array
 from ring_runtime.errors import GroupClosed, PeerError, RingError, UsageError
 from ring_runtime.group import Group, check_choice
 
@@ -71,6 +72,9 @@ class MpiGroup(Group):
             raise self._error.with_traceback(None)
         if self._is_closed:
             raise GroupClosed("this group was closed", hint="Do not close it before the end.")
+
+    def find_pair(self, operation: str, array: Array) -> None:
+        """None: MPI keeps what it needs by itself."""
 
     def barrier(self) -> None:
         """Return once every rank of the group has called it.

@@ -138,6 +138,6 @@ def _make_combine(operation: str, kind: np.dtype[Any]) -> Callable[[Any, Any, An
 
     def combine(received: Any, own: Any, datatype: Any) -> None:
         total = np.frombuffer(own, kind)
-        reduction.fold(np.frombuffer(received, kind), total, total)
+        reduction.fold(np.frombuffer(received, kind), total, out=total)
 
     return combine

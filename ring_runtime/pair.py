@@ -1,15 +1,11 @@
-"""Two ranks: each sends all it has and adds what comes, piece by piece, while it comes.
+"""Two ranks: each sends all it has and adds what comes, in place, while it is in the cache.
 
-On the wire this is a relay between two; what differs is that nothing is kept. A
-piece is added while it is still in the processor's cache.
+On the wire this is a relay between two; what differs is that nothing is kept.
 """
 
 from __future__ import annotations
 
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ring_runtime.arrays import Array, as_bytes
 from ring_runtime.connection import Connection, Inflow, Outflow, exchange
@@ -17,15 +13,9 @@ from ring_runtime.reduction import Reduction
 from ring_runtime.ring import Ring
 from ring_runtime.wire import HEADER_NBYTES
 
-__all__ = ["Pair", "pair_nbytes"]
+__all__ = ["Pair"]
 
 _PIECE_NBYTES = 131072
-_COPIED_NBYTES = 8192
-
-
-def pair_nbytes(nbytes: int) -> int:
-    """How much memory an exchange of arrays of ``nbytes`` needs."""
-    return 2 * HEADER_NBYTES + min(nbytes, _PIECE_NBYTES) + _COPIED_NBYTES
 
 
 class Pair:
@@ -36,8 +26,7 @@ class Pair:
         is_first: Whether ours is the lower rank: results are the same bits on both.
         header: Of the next run.
         reduction: How two arrays become one.
-        count: Elements of an array, at least one.
-        memory: `pair_nbytes` bytes, used by nobody else during a run.
+        nbytes: Of an array.
     """
 
     def __init__(
@@ -47,68 +36,22 @@ class Pair:
         is_first: bool,
         header: bytearray,
         reduction: Reduction,
-        count: int,
-        memory: NDArray[np.uint8],
+        nbytes: int,
     ) -> None:
         self.ring = ring
         self.connection = connection
+        self._sock = connection.sock
         self.is_first = is_first
         self.header = header
         self.reduction = reduction
-        itemsize = reduction.dtype.itemsize
-        self._piece = min(count, _PIECE_NBYTES // itemsize)
-        self._nbytes = count * itemsize
-        self._memory = memory[: HEADER_NBYTES + self._piece * itemsize].data
-        self._head = self._memory[:HEADER_NBYTES]
-        self._room = self._memory[HEADER_NBYTES:]
-        arrived: Array = np.frombuffer(self._room, np.uint8)
-        self._theirs: Array = arrived.view(reduction.dtype)
-        rest = memory[len(self._memory) :]
-        self._block: memoryview | None = None
-        if self._nbytes <= _COPIED_NBYTES:
-            self._block = rest[: HEADER_NBYTES + self._nbytes].data
-            copied: Array = np.frombuffer(self._block[HEADER_NBYTES:], np.uint8)
-            self._copied: Array = copied.view(reduction.dtype)
-        self._out = Outflow(connection, header, self._nbytes)
-        self._in = Inflow(connection, HEADER_NBYTES + self._nbytes, self)
-        self._ours: Array = self._theirs
-        self._result: Array = self._theirs
-        self._at = 0
-        self._seen = 0
-
-    def incoming(self) -> memoryview:
-        """Room for the next piece, the first one with the header before it."""
-        if not self._at:
-            return self._memory
-        itemsize: Any = self.reduction.dtype.itemsize
-        return self._room[: min(self._piece, len(self._ours) - self._at) * itemsize]
-
-    def underway(self, received: int) -> None:
-        """Check the header as soon as it is there: the rest of a wrong call may never come."""
-        before, self._seen = self._seen, self._seen + received
-        if before < HEADER_NBYTES <= self._seen:
-            self._check()
-
-    def _check(self) -> None:
-        if self.header != self._head:
-            raise self.ring.mismatch(self.connection, bytes(self.header), bytes(self._head))
-
-    def arrived(self) -> None:
-        """Add the piece."""
-        low = self._at
-        if not low:
-            self._check()
-        theirs, ours, result = self._theirs, self._ours, self._result
-        high = self._at = min(low + self._piece, len(ours))
-        if high - low < len(ours):
-            theirs, ours, result = theirs[: high - low], ours[low:high], result[low:high]
-        if self.is_first:
-            self.reduction.fold(ours, theirs, result)
-        else:
-            self.reduction.fold(theirs, ours, result)
+        self.head = bytearray(HEADER_NBYTES)
+        self._nbytes = HEADER_NBYTES + nbytes
 
     def run(self, ours: Array, result: Array) -> None:
         """Write the combination of both ranks' arrays to ``result``.
+
+        Most often one call sends everything and one receives everything; what is left then
+        is up to `exchange`.
 
         Args:
             ours: Contiguous.
@@ -120,16 +63,112 @@ class Pair:
         Cost:
             One hop; the whole array sent by each rank.
         """
+        message: Any = (self.header, ours)
+        try:
+            sent = self._sock.sendmsg(message)
+        except BlockingIOError:
+            sent = 0
+        except OSError as error:
+            raise self.ring.lost(self.connection, error) from error
+        received = self._receive(result) if sent == self._nbytes else 0
         if ours.ndim != 1:
             ours, result = ours.reshape(-1), result.reshape(-1)
-        self._ours, self._result = ours, result
-        self._at = self._seen = 0
-        if self._block is not None:
-            self._block[:HEADER_NBYTES] = self.header
-            self._copied[:] = ours
-            self._out.restart(None, self._block, HEADER_NBYTES + self._nbytes)
+        if received == self._nbytes:
+            self.add(ours, result)
         else:
-            self._out.restart(self.header, as_bytes(ours), HEADER_NBYTES + self._nbytes)
-        self._in.restart(HEADER_NBYTES + self._nbytes)
-        exchange((self._out,), (self._in,), self.ring)
-        self._ours = self._result = self._theirs
+            self._finish(ours, result, sent, received)
+
+    def _receive(self, result: Array) -> int:
+        """Receive what comes while waiting costs less than sleeping."""
+        room: Any = (self.head, result)
+        patience = self.ring.patience
+        received, waited = 0, False
+        while received < self._nbytes:
+            try:
+                got = self._sock.recvmsg_into(room)[0]
+            except BlockingIOError:
+                if not patience.is_spinning():
+                    break
+                waited = True
+                continue
+            except OSError as error:
+                raise self.ring.lost(self.connection, error) from error
+            if not got:
+                raise self.ring.lost(self.connection, None)
+            if waited:
+                patience.moved()
+                waited = False
+            received += got
+            if received < HEADER_NBYTES:
+                break
+            if self.header != self.head:
+                self.refuse()
+            if received < self._nbytes:
+                room = (as_bytes(result.reshape(-1))[received - HEADER_NBYTES :],)
+        return received
+
+    def refuse(self) -> None:
+        """Break the ring: their header is not ours."""
+        raise self.ring.mismatch(self.connection, bytes(self.header), bytes(self.head))
+
+    def add(self, ours: Array, result: Array) -> None:
+        """Combine our flat contribution with theirs, which is in ``result``, and leave it there."""
+        if self.is_first:
+            self.reduction.fold(ours, result, out=result)
+        else:
+            self.reduction.fold(result, ours, out=result)
+
+    def _finish(self, ours: Array, result: Array, sent: int, received: int) -> None:
+        """Send and receive the rest."""
+        out = Outflow(self.connection, None, self._nbytes - sent)
+        if sent < HEADER_NBYTES:
+            out.feed(memoryview(self.header)[sent:])
+        out.feed(as_bytes(ours)[max(sent - HEADER_NBYTES, 0) :])
+        inflow = Inflow(
+            self.connection, self._nbytes - received, _Pieces(self, ours, result, received)
+        )
+        inflow.started = received > 0
+        exchange((out,) if out.remaining else (), (inflow,), self.ring)
+
+
+class _Pieces:
+    """Receives the header and then the array, each piece of which is added when it is there.
+
+    Args:
+        received: How many bytes are there already; not all of them.
+    """
+
+    def __init__(self, pair: Pair, ours: Array, result: Array, received: int) -> None:
+        self.pair = pair
+        self.ours = ours
+        self.result = result
+        self._room = as_bytes(result)
+        self.header_from = min(received, HEADER_NBYTES)
+        self._start = 0
+        self._there = max(received - HEADER_NBYTES, 0)
+        self._add_until(self._there // _PIECE_NBYTES * _PIECE_NBYTES)
+
+    def incoming(self) -> memoryview:
+        """Room for the rest of the header or of a piece."""
+        if self.header_from < HEADER_NBYTES:
+            return memoryview(self.pair.head)[self.header_from :]
+        return self._room[self._there : self._start + _PIECE_NBYTES]
+
+    def underway(self, received: int) -> None:
+        """Nothing to do before a piece is whole."""
+
+    def arrived(self) -> None:
+        """Check the header, or add the piece."""
+        if self.header_from < HEADER_NBYTES:
+            self.header_from = HEADER_NBYTES
+            if self.pair.header != self.pair.head:
+                self.pair.refuse()
+        else:
+            self._add_until(min(self._start + _PIECE_NBYTES, len(self._room)))
+
+    def _add_until(self, end: int) -> None:
+        itemsize = self.ours.itemsize
+        part = slice(self._start // itemsize, end // itemsize)
+        self.pair.add(self.ours[part], self.result[part])
+        self._start = end
+        self._there = max(self._there, end)

@@ -8,10 +8,13 @@ import time
 __all__ = ["Patience"]
 
 _SPIN_S = 100e-6
-_YIELD_S = 300e-6
+_YIELD_S = 3e-3
 _SUSPICION_S = 1.0
 _FIRST_REPORT_S = 60.0
 _FIRST_REPORT_FORMING_S = 5.0
+
+
+_let_others_run = getattr(os, "sched_yield", lambda: None)
 
 
 class Patience:
@@ -49,7 +52,7 @@ class Patience:
         if now - self._since >= self._spin:
             return False
         if not self.may_spin:
-            os.sched_yield()
+            _let_others_run()
         return True
 
     def until(self, *, knows_who: bool) -> float | None:

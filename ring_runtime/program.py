@@ -36,6 +36,7 @@ __all__ = [
 CONTRIBUTION, PARTIAL, RESULT = 0, 1, 2
 
 _LAG = 2
+_LAG_OF_TWO = 4  # two ranks keep no partial results for later: it takes no memory
 _DEPTH = 2 * _LAG
 _KEPT_PARTS = 4096
 
@@ -143,7 +144,7 @@ def make_program(plan: Plan, strand: int, flows_left: bool) -> Program:
     reducing = len(steps)
     if plan.gathers:
         steps = steps + all_gather_steps(position, size)
-    order = wavefront(plan.chunks, len(steps), _LAG)
+    order = wavefront(plan.chunks, len(steps), _LAG if size > 2 else _LAG_OF_TWO)
     index = {pair: number for number, pair in enumerate(order)}
     cuts = [_cut(plan, strand, place[segment]) for segment in range(size)]
     sends, recvs = [], []

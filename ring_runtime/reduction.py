@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -59,17 +60,17 @@ def check_dtype(dtype: np.dtype[Any], operation: str) -> str:
     return name
 
 
-def _quiet_context() -> contextvars.Context | None:
-    """A context in which numpy does not warn, which is cheaper to enter than `numpy.errstate`.
+def _silence(call: Combine) -> Combine:
+    """The same without a word about overflow, infinities and NaN, which are results too.
 
-    Returns:
-        None before numpy 2, where that setting belongs to the thread and not to the context.
+    To enter a context in which numpy does not warn is cheaper than `numpy.errstate`, but
+    before numpy 2 that setting belongs to the thread and not to the context.
     """
     if int(np.__version__.partition(".")[0]) < 2:
-        return None
+        return np.errstate(all="ignore")(call)
     context = contextvars.copy_context()
     context.run(lambda: np.seterr(all="ignore"))
-    return context
+    return partial(context.run, call)
 
 
 class Reduction:
@@ -81,6 +82,10 @@ class Reduction:
 
     Attributes:
         name: Of the dtype, as in headers.
+        fold: ``fold(received, own, out=out)`` writes the combination of two equally long flat
+            arrays to ``out``, of ``dtype`` to finish or of ``partial`` to pass on. The first is
+            a contribution or a partial result, the second a contribution. ``out`` may be
+            either; if it is wider than ``received`` it may hold that in its upper half.
         partial: The dtype of what travels once two contributions are combined.
         widens: Whether that is another one.
     """
@@ -91,50 +96,33 @@ class Reduction:
         self.name = _NAMES[dtype]
         self.widens = dtype in _HALVES and combine is np.add
         self.partial: np.dtype[Any] = np.dtype(np.float32) if self.widens else dtype
-        self._context = _quiet_context() if dtype.kind not in "biu" else None
-        self._is_exact = dtype.kind in "biu"
         self._room = np.empty((2, 0), np.float32)
-
-    def fold(self, received: Array, own: Array, out: Array) -> None:
-        """Write the combination of two equally long flat arrays to ``out``.
-
-        Args:
-            received: A contribution (``dtype``) or a partial result (``partial``).
-            own: Our contribution.
-            out: Of ``dtype`` to finish, of ``partial`` to pass on. It may be ``received``, and,
-                if that is narrower, may hold it in its upper half.
-        """
-        if self.widens:
-            self._quietly(self._fold_widened, received, own, out=out)
-        elif self._is_exact:
-            self.combine(received, own, out=out)
-        else:
-            self._quietly(self.combine, received, own, out=out)
-
-    def _quietly(self, call: Combine, *arrays: Array, out: Array) -> None:
-        """Do this without a word about overflow, infinities and NaN, which are results too."""
-        if self._context is not None:
-            self._context.run(call, *arrays, out=out)
-            return
-        with np.errstate(all="ignore"):
-            call(*arrays, out=out)
+        self.fold: Combine = combine
+        if dtype.kind not in "biu":
+            self.fold = _silence(self._fold_widened if self.widens else combine)
+        self._narrow_all = _silence(self._narrow_widened)
 
     def _fold_widened(self, received: Array, own: Array, out: Array) -> None:
-        if self._room.shape[1] < min(len(own), _PIECE):
-            self._room = np.empty((2, min(len(own), _PIECE)), np.float32)
         for start in range(0, len(own), _PIECE):
             piece = slice(start, start + _PIECE)
-            theirs, ours = self._room[:, : len(own[piece])]
+            theirs, ours = self._rooms(len(own[piece]))
             widen(own[piece], ours)
             if received.dtype == ours.dtype:
-                theirs = received[piece]
+                first = received[piece]
             else:
-                widen(received[piece], theirs)
+                first = theirs
+                widen(received[piece], first)
             if out.dtype == ours.dtype:
-                self.combine(theirs, ours, out=out[piece])
+                self.combine(first, ours, out=out[piece])
             else:
-                self.combine(theirs, ours, out=ours)
-                narrow(ours, out[piece])
+                self.combine(first, ours, out=ours)
+                narrow(ours, out[piece], theirs)
+
+    def _rooms(self, count: int) -> Array:
+        """Two rows of so many float32 for a moment, at most a piece."""
+        if self._room.shape[1] < count:
+            self._room = np.empty((2, count), np.float32)
+        return self._room[:, :count]
 
     def fold_all(self, contributions: Sequence[Array], out: Array) -> None:
         """Write the combination of all contributions, first to last, to ``out``.
@@ -144,15 +132,20 @@ class Reduction:
         """
         first, second, *others = contributions
         if not self.widens or not others:
-            self.fold(first, second, out)
+            self.fold(first, second, out=out)
             for other in others:
-                self.fold(out, other, out)
+                self.fold(out, other, out=out)
             return
         total = np.empty(len(first), np.float32)
-        self.fold(first, second, total)
+        self.fold(first, second, out=total)
         for other in others:
-            self.fold(total, other, total)
-        self._quietly(narrow, total, out=out)
+            self.fold(total, other, out=total)
+        self._narrow_all(total, out)
+
+    def _narrow_widened(self, total: Array, out: Array) -> None:
+        for start in range(0, len(out), _PIECE):
+            piece = slice(start, start + _PIECE)
+            narrow(total[piece], out[piece], self._rooms(len(out[piece]))[0])
 
 
 def find_reduction(operation: str, dtype: np.dtype[Any]) -> Reduction:

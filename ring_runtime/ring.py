@@ -80,6 +80,8 @@ class Ring:
         self.sequence = 0
         self._scratch = np.empty(0, np.uint8)
         self._reductions: dict[tuple[str, np.dtype[Any]], Reduction] = {}
+        self._pollers: dict[tuple[tuple[int, int], ...], select.poll] = {}
+        self._watched: dict[int, tuple[Neighbour, Connection]] = {}
         self.error: RingError | None = None
         self._lock = threading.Lock()
         reference = weakref.ref(self)
@@ -160,11 +162,13 @@ class Ring:
             PeerError: An abort came, a neighbour died, or nothing moved for too long.
         """
         patience = self.patience
-        if patience.is_spinning():
-            return
+        poller = self._poller(_interest(outs, ins))
+        while patience.is_spinning():
+            if self._heed(poller.poll(0)):
+                return
         late = [inflow for inflow in ins if inflow.remaining and not inflow.started]
         until = patience.until(knows_who=bool(late) and not patience.is_forming)
-        if self._poll(_interest(outs, ins), patience.pause(until)):
+        if self._heed(poller.poll(patience.pause(until) * 1000 + 1)):
             return
         late = late or [inflow for inflow in ins if inflow.remaining]
         ranks = sorted({inflow.connection.peer for inflow in late})
@@ -178,22 +182,28 @@ class Ring:
             where = f"rank {self.rank}, which has joined," if patience.is_forming else self._view()
             _LOG.warning("%s has waited %.0f s for %s", where, waited, who)
 
-    def _poll(self, interest: dict[int, int], seconds: float) -> bool:
-        """Whether a socket became ready; notices are read on the way."""
-        poller = select.poll()
-        for fd, mask in interest.items():
+    def _heed(self, ready: list[tuple[int, int]]) -> bool:
+        """Whether anything is ready; notices are read on the way."""
+        for fd, _ in ready:
+            if fd in self._watched:
+                self._listen(*self._watched[fd])
+        return bool(ready)
+
+    def _poller(self, interest: dict[int, int]) -> select.poll:
+        """What waits for these and for notices; kept, as making it takes longer than using it."""
+        key = tuple(interest.items())
+        poller = self._pollers.get(key)
+        if poller is not None:
+            return poller
+        poller = self._pollers[key] = select.poll()
+        for fd, mask in key:
             poller.register(fd, mask)
-        watched: dict[int, tuple[Neighbour, Connection]] = {}
         for neighbour in self.neighbours():
             for connection in neighbour.control if not neighbour.ended else ():
                 fd = connection.sock.fileno()
                 poller.register(fd, select.POLLIN)
-                watched[fd] = neighbour, connection
-        ready = poller.poll(seconds * 1000 + 1)
-        for fd, _ in ready:
-            if fd in watched:
-                self._listen(*watched[fd])
-        return bool(ready)
+                self._watched[fd] = neighbour, connection
+        return poller
 
     def _listen(self, neighbour: Neighbour, connection: Connection) -> None:
         """Read what a control connection has to say.
@@ -207,6 +217,8 @@ class Ring:
             raise self._lost(connection, error) from error
         except PeerError as error:
             raise garbled_error(connection, error, self._view()) from error
+        if neighbour.ended:
+            self._pollers.clear()
         if abort is not None:
             failure = make_error(abort)
             self.fail(failure, abort)
@@ -227,7 +239,7 @@ class Ring:
             if left <= 0:
                 break
             try:
-                self._poll({}, left)
+                self._heed(self._poller({}).poll(left * 1000 + 1))
             except RingError as explanation:
                 return explanation
         return self._lost(connection, error)
@@ -238,7 +250,7 @@ class Ring:
     def mismatch(self, connection: Connection, ours: bytes, theirs: bytes) -> RingError:
         """The error for a header that differs from ours, unless a neighbour has told of another."""
         try:
-            self._poll({}, 0)
+            self._heed(self._poller({}).poll(1))
         except RingError as explanation:
             return explanation
         return mismatch_error(self.rank, connection, ours, theirs, self._view())

@@ -13,7 +13,7 @@ from ring_runtime.hostfile import Endpoint
 
 __all__ = ["configure", "is_dead", "listen", "resolve"]
 
-_SEND_BUFFER_NBYTES = 1024**2
+_CONGESTION = b"reno"
 _KEEPALIVE_IDLE_S = 3
 _KEEPALIVE_INTERVAL_S = 1
 _KEEPALIVE_PROBES = 4
@@ -86,8 +86,10 @@ def _keep_alive(sock: socket.socket) -> None:
 def configure(sock: socket.socket, kind: str) -> None:
     """Send at once, and notice a dead peer within ten seconds.
 
-    Data connections keep at most about a mebibyte on its way: enough for any cable, and
-    little enough to stay in the processor's cache between sender and receiver.
+    Buffers are left to the system, which fits them to the cable; what a program asks for is
+    a limit (Linux: net.core.wmem_max). Where the system lets a program choose, data
+    connections use Reno: a cable of one's own has nobody to be fair to, and algorithms that
+    pace what they send (BBR) take processor time to do it.
 
     On Linux only control connections get TCP_USER_TIMEOUT: it also counts the time a
     live peer takes to open a closed window (``tcp_probe_timer`` in net/ipv4/tcp_timer.c),
@@ -100,7 +102,10 @@ def configure(sock: socket.socket, kind: str) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     _keep_alive(sock)
     if kind == "data":
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_NBYTES)
+        congestion = getattr(socket, "TCP_CONGESTION", None)
+        if congestion is not None:
+            with contextlib.suppress(OSError):
+                sock.setsockopt(socket.IPPROTO_TCP, congestion, _CONGESTION)
     user_timeout = getattr(socket, "TCP_USER_TIMEOUT", None)
     if kind == "control" and user_timeout is not None:
         sock.setsockopt(socket.IPPROTO_TCP, user_timeout, _DEAD_AFTER_S * 1000)

@@ -10,19 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ring_runtime.algorithms import (
-    CHUNK_NBYTES,
-    CHUNKS_TO_OVERLAP,
-    PAIR_NBYTES,
-    PAIR_WIDENED_NBYTES,
-    POOL_NBYTES,
-    RELAY_NBYTES,
-    SMALLEST_CHUNK_NBYTES,
-    STRIPE_NBYTES,
-)
 from ring_runtime.arrays import find_dtype
+from ring_runtime.cuts import CHUNK_NBYTES, STRIPE_NBYTES, cut, is_small
 from ring_runtime.errors import UsageError
-from ring_runtime.program import PARTIAL, Plan, make_program, rows_of
+from ring_runtime.program import PARTIAL, Plan, make_program
 from ring_runtime.reduction import find_reduction
 
 __all__ = ["Cables", "expected_seconds"]
@@ -103,34 +94,15 @@ def expected_seconds(
     contribution = nbytes // size if operation == "all_gather" else nbytes
     reduces, gathers = _AROUND.get(operation, (False, True))
     partial = find_reduction(operation, kind).partial if reduces else kind
-    if _is_relayed(contribution, kind.itemsize, cables, widens=partial != kind):
+    if is_small(contribution, kind.itemsize, size, cables.outgoing, widens=partial != kind):
         return size // 2 * (hop + contribution / speed)
     if operation == "broadcast":
         share = nbytes / cables.outgoing
         delay = (size - 2) * min(share, CHUNK_NBYTES) / speed
         return size // 2 * hop + (size - 1) * hop + delay + share / speed
-    plan = _plan(nbytes // kind.itemsize, cables, partial.itemsize, reduces, gathers)
+    count, order = nbytes // kind.itemsize, tuple(range(size))
+    plan = cut(count, partial.itemsize, 0, order, cables.outgoing, reduces=reduces, gathers=gathers)
     return _walk(plan, kind, partial, cables)
-
-
-def _is_relayed(nbytes: int, itemsize: int, cables: Cables, *, widens: bool) -> bool:
-    """As in `algorithms`."""
-    limit = min(RELAY_NBYTES, POOL_NBYTES // cables.size)
-    if cables.size == 2:
-        limit = PAIR_WIDENED_NBYTES if widens else PAIR_NBYTES
-    return nbytes <= limit or nbytes // itemsize < cables.size * cables.outgoing
-
-
-def _plan(count: int, cables: Cables, itemsize: int, reduces: bool, gathers: bool) -> Plan:
-    """As in `algorithms`, for rank 0."""
-    size, strands = cables.size, cables.outgoing
-    limit = CHUNK_NBYTES
-    if reduces:
-        limit = min(limit, POOL_NBYTES // (strands * rows_of(size)))
-    share = -(-count // (size * strands)) * itemsize
-    overlapping = min(CHUNKS_TO_OVERLAP, share // SMALLEST_CHUNK_NBYTES)
-    chunks = min(max(-(-share // limit), overlapping, 1), count // (size * strands))
-    return Plan(0, tuple(range(size)), count, strands, chunks, reduces, gathers)
 
 
 def _walk(

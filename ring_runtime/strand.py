@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ring_runtime.arrays import Array, as_bytes
 from ring_runtime.connection import Outflow
 from ring_runtime.program import CONTRIBUTION, RESULT, Program
@@ -42,6 +44,7 @@ class Strand:
         self._pool_bytes = as_bytes(pool.reshape(-1))
         self._source_bytes = as_bytes(source)
         self._out_bytes = as_bytes(out)
+        self._is_apart = not np.may_share_memory(source, out)
         self._feed()
 
     def _feed(self) -> None:
@@ -66,12 +69,13 @@ class Strand:
     def incoming(self) -> memoryview | None:
         """Room for the next chunk, or None while partial results wait to be sent.
 
-        Contributions that are narrower than partial results land in the upper half of a
-        row, where `Reduction.fold` reads them before it writes over them.
+        What becomes a result as soon as ours is added lands in its place. Contributions that
+        are narrower than partial results land in the upper half of a row, where
+        `Reduction.fold` reads them before it writes over them.
         """
-        kind, low, high, row, after, _ = self.program.recvs[self.received]
+        kind, low, high, row, after, finishes = self.program.recvs[self.received]
         width = self.reduction.dtype.itemsize
-        if kind == RESULT:
+        if kind == RESULT or (finishes and self._lands(kind)):
             base = self.program.base
             return self._out_bytes[(low - base) * width : (high - base) * width]
         if after > self.outflow.completed:
@@ -82,6 +86,10 @@ class Strand:
             return self._pool_bytes[start + nbytes // 2 : start + nbytes]
         return self._pool_bytes[start : start + nbytes]
 
+    def _lands(self, kind: int) -> bool:
+        """Whether what becomes a result is received in the place of that result."""
+        return self._is_apart and (kind == CONTRIBUTION or not self.reduction.widens)
+
     def underway(self, received: int) -> None:
         """Chunks are taken up when they are whole."""
 
@@ -89,13 +97,14 @@ class Strand:
         """Reduce the chunk if it is one to reduce, and feed what it allows to be sent."""
         kind, low, high, row, _, finishes = self.program.recvs[self.received]
         if kind != RESULT:
-            count = high - low
-            if kind == CONTRIBUTION and self.reduction.widens:
+            count, base = high - low, self.program.base
+            target = self.out[low - base : high - base] if finishes else self._partials[row, :count]
+            if finishes and self._lands(kind):
+                arrived = target
+            elif kind == CONTRIBUTION and self.reduction.widens:
                 arrived = self._contributions[row, count : 2 * count]
             else:
                 arrived = self._partials[row, :count]
-            base = self.program.base
-            target = self.out[low - base : high - base] if finishes else self._partials[row, :count]
-            self.reduction.fold(arrived, self.source[low:high], target)
+            self.reduction.fold(arrived, self.source[low:high], out=target)
         self.received += 1
         self._feed()

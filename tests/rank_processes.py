@@ -23,6 +23,7 @@ DEADLINE_S = 60.0
 _PRELUDE = """
 import faulthandler, json, os, signal, sys, time
 faulthandler.enable()
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by what a shell starts behind
 import numpy as np
 import ring_runtime as ring
 from ring_runtime.errors import *

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import ring_runtime as ring
-from ring_runtime import algorithms
+from ring_runtime import algorithms, cuts
 from ring_runtime.group import Group
 from ring_runtime.wire import DTYPES
 from tests.local_rings import results_of, run_ranks
@@ -33,11 +33,12 @@ SHAPES = st.sampled_from(
 def cut_small(relayed: int) -> Iterator[None]:
     """Pipeline what is larger than so many bytes, in chunks of at most 48."""
     with (
-        mock.patch.object(algorithms, "RELAY_NBYTES", relayed),
-        mock.patch.object(algorithms, "PAIR_NBYTES", relayed),
-        mock.patch.object(algorithms, "PAIR_WIDENED_NBYTES", relayed),
+        mock.patch.object(cuts, "RELAY_NBYTES", relayed),
+        mock.patch.object(cuts, "PAIR_NBYTES", relayed),
+        mock.patch.object(cuts, "PAIR_WIDENED_NBYTES", relayed),
+        mock.patch.object(cuts, "CHUNK_NBYTES", 48),
         mock.patch.object(algorithms, "CHUNK_NBYTES", 48),
-        mock.patch.object(algorithms, "SMALLEST_CHUNK_NBYTES", 16),
+        mock.patch.object(cuts, "SMALLEST_CHUNK_NBYTES", 16),
         mock.patch.object(algorithms, "STRIPE_NBYTES", relayed),
     ):
         yield

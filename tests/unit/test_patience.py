@@ -47,13 +47,13 @@ def test_ranks_that_share_cores_let_each_other_run(
     move: Move, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     yields = []
-    monkeypatch.setattr(module.os, "sched_yield", lambda: yields.append(1))
+    monkeypatch.setattr(module, "_let_others_run", lambda: yields.append(1))
     patience = Patience(0, may_spin=False)
     assert not patience.is_spinning()
-    move(500e-6)
+    move(5e-3)
     patience.moved()
     assert patience.is_spinning()
-    move(301e-6)
+    move(3.01e-3)
     assert not patience.is_spinning()
     assert len(yields) == 1
     move(1.0)

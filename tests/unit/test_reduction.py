@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from ring_runtime.arrays import Array
 from ring_runtime.errors import UsageError
 from ring_runtime.halves import narrow, widen
 from ring_runtime.reduction import check_dtype, find_reduction
@@ -35,12 +36,55 @@ def test_nothing_is_widened_to_nothing() -> None:
     widen(np.empty(0, np.float16), np.empty(0, np.float32))
 
 
+def sums_of_halves(dtype: Any) -> Array:
+    """Every finite half alone, and sums of two and of three drawn from all magnitudes alike."""
+    halves = EVERY_HALF.view(dtype).astype(np.float32)
+    halves = halves[np.isfinite(halves)]
+    first, second, third = np.random.default_rng(1).choice(halves, (3, 100_000))
+    return np.concatenate([halves, first + second, (first + second) + third])
+
+
 @pytest.mark.parametrize("dtype", [np.dtype(np.float16), BFLOAT16])
-def test_floats_are_rounded_to_the_nearest(dtype: Any) -> None:
-    floats = np.random.default_rng(1).normal(size=10_000).astype(np.float32)
-    out = np.empty(len(floats), dtype)
-    narrow(floats, out)
-    assert np.array_equal(out.view(np.uint16), floats.astype(dtype).view(np.uint16))
+@pytest.mark.parametrize("may_overflow", [False, True])
+def test_sums_of_halves_are_rounded_as_by_numpy(dtype: Any, may_overflow: bool) -> None:
+    with np.errstate(over="ignore"):
+        floats = sums_of_halves(dtype)
+        expected = floats.astype(dtype)
+        if not may_overflow:
+            floats = floats[np.isfinite(expected.astype(np.float32))]
+            expected = floats.astype(dtype)
+        out = np.empty(len(floats), dtype)
+        narrow(floats, out, np.empty_like(floats))
+    assert np.array_equal(out.view(np.uint16), expected.view(np.uint16))
+
+
+@pytest.mark.parametrize(
+    ("value", "rounded"),
+    [
+        (2049.0, 2048.0),  # half way between two float16: to the even one
+        (2051.0, 2052.0),
+        (-2049.0, -2048.0),
+        (65519.0, 65504.0),  # the largest float16
+        (65520.0, np.inf),
+        (-65520.0, -np.inf),
+        (np.inf, np.inf),
+        (-0.0, -0.0),
+        (2.0**-24, 2.0**-24),  # the smallest
+        (3 * 2.0**-24, 3 * 2.0**-24),
+        (2.0**-14, 2.0**-14),  # the smallest that is not subnormal
+        (2.0**-14 + 2.0**-24, 2.0**-14 + 2.0**-24),
+    ],
+)
+def test_a_float_becomes_the_nearest_float16(value: float, rounded: float) -> None:
+    out = np.zeros(3, np.float16)
+    with np.errstate(over="ignore"):
+        narrow(np.array([value, 1.0, value], np.float32), out, np.empty(3, np.float32))
+    assert out.tolist() == [rounded, 1.0, rounded]
+    assert np.signbit(out).tolist() == [np.signbit(rounded), False, np.signbit(rounded)]
+
+
+def test_nothing_is_rounded_to_nothing() -> None:
+    narrow(np.empty(0, np.float32), np.empty(0, np.float16), np.empty(0, np.float32))
 
 
 @pytest.mark.parametrize("dtype", [np.dtype(np.float16), BFLOAT16])
@@ -53,13 +97,13 @@ def test_a_fold_of_halves_may_read_from_the_upper_half_of_where_it_writes(
     row = np.empty(count, np.float32)
     upper = row.view(dtype)[count:]
     upper[:] = received
-    find_reduction("all_sum", dtype).fold(upper, own, row)
+    find_reduction("all_sum", dtype).fold(upper, own, out=row)
     assert np.array_equal(row, received.astype(np.float32) + own.astype(np.float32))
-    find_reduction("all_sum", dtype).fold(row, own, row)
+    find_reduction("all_sum", dtype).fold(row, own, out=row)
     expected = received.astype(np.float32) + own.astype(np.float32) + own.astype(np.float32)
     assert np.array_equal(row, expected)
     out = np.empty(count, dtype)
-    find_reduction("all_sum", dtype).fold(row, own, out)
+    find_reduction("all_sum", dtype).fold(row, own, out=out)
     assert np.array_equal(out, (row + own.astype(np.float32)).astype(dtype))
 
 
