@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -83,8 +84,8 @@ def test_the_closed_form_is_within_a_quarter(
     cables = width if size == 2 else 2 * width
     steps = 2 * (size - 1)
     share = nbytes / size / cables
-    most = min(512 * KIB, 8 * MIB / cables / (4 * size - 7))
-    chunks = max(share / most, min(share // (128 * KIB), 3), 1)
+    most = min(512 * KIB, 8 * MIB // (cables * (4 * size - 7)))
+    chunks = max(math.ceil(share / most), min(share // (128 * KIB), 3))
     chunk = share / chunks / speed
     lag = 4 if size == 2 else 2
     closed = max(steps * share / speed + hop, (steps + (chunks - 1) / lag) * (hop + chunk))
