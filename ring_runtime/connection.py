@@ -197,18 +197,20 @@ class Inflow:
         return True
 
 
-def exchange(outs: Sequence[Outflow], ins: Sequence[Inflow], watch: Watch) -> None:
+def exchange(
+    outs: Sequence[Outflow], ins: Sequence[Inflow], watch: Watch, *, waited: bool = False
+) -> None:
     """Send and receive all of these at once; returns when every one is complete.
 
     Args:
         outs: Each with something to send, which the sink of another flow may feed meanwhile.
         ins: Each with something to receive.
+        waited: Whether the watch has begun to wait already.
 
     Raises:
         PeerError: From ``watch``: a connection failed, an abort came, nothing moved for too long.
     """
     unfinished = len(outs) + len(ins)
-    waited = False
     while unfinished:
         moved = False
         for out in outs:

@@ -70,16 +70,20 @@ class Pair:
             sent = 0
         except OSError as error:
             raise self.ring.lost(self.connection, error) from error
-        received = self._receive(result) if sent == self._nbytes else 0
+        received, waited = self._receive(result) if sent == self._nbytes else (0, False)
         if ours.ndim != 1:
             ours, result = ours.reshape(-1), result.reshape(-1)
         if received == self._nbytes:
             self.add(ours, result)
         else:
-            self._finish(ours, result, sent, received)
+            self._finish(ours, result, sent, received, waited)
 
-    def _receive(self, result: Array) -> int:
-        """Receive what comes while waiting costs less than sleeping."""
+    def _receive(self, result: Array) -> tuple[int, bool]:
+        """Receive what comes while waiting costs less than sleeping.
+
+        Returns:
+            How many bytes came, and whether a wait has begun and not ended.
+        """
         room: Any = (self.head, result)
         patience = self.ring.patience
         received, waited = 0, False
@@ -87,9 +91,9 @@ class Pair:
             try:
                 got = self._sock.recvmsg_into(room)[0]
             except BlockingIOError:
+                waited = True
                 if not patience.is_spinning():
                     break
-                waited = True
                 continue
             except OSError as error:
                 raise self.ring.lost(self.connection, error) from error
@@ -105,7 +109,7 @@ class Pair:
                 self.refuse()
             if received < self._nbytes:
                 room = (as_bytes(result.reshape(-1))[received - HEADER_NBYTES :],)
-        return received
+        return received, waited
 
     def refuse(self) -> None:
         """Break the ring: their header is not ours."""
@@ -118,7 +122,7 @@ class Pair:
         else:
             self.reduction.fold(result, ours, out=result)
 
-    def _finish(self, ours: Array, result: Array, sent: int, received: int) -> None:
+    def _finish(self, ours: Array, result: Array, sent: int, received: int, waited: bool) -> None:
         """Send and receive the rest."""
         out = Outflow(self.connection, None, self._nbytes - sent)
         if sent < HEADER_NBYTES:
@@ -128,7 +132,7 @@ class Pair:
             self.connection, self._nbytes - received, _Pieces(self, ours, result, received)
         )
         inflow.started = received > 0
-        exchange((out,) if out.remaining else (), (inflow,), self.ring)
+        exchange((out,) if out.remaining else (), (inflow,), self.ring, waited=waited)
 
 
 class _Pieces:

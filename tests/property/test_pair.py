@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -120,10 +120,10 @@ class Still:
         self.patience = Patience(0, may_spin=True)
 
     def wait(self, outs: Sequence[Outflow], ins: Sequence[Inflow]) -> None:
-        pass
+        self.patience.is_spinning()
 
     def moved(self) -> None:
-        pass
+        self.patience.moved()
 
     def lost(self, connection: Connection, error: OSError | None) -> PeerLost:
         return PeerLost("ended" if error is None else str(error), peer=connection.peer)
@@ -149,6 +149,7 @@ def trickled(
     pair = Pair(still, connection, True, header, reduction, ours.nbytes)
     result = np.zeros_like(ours)
     pair.run(ours, result)
+    assert still.patience._since == 0.0  # a wait that never ended would soon be one too long
     return result, sock, bytes(header) + ours.tobytes()
 
 
@@ -163,6 +164,11 @@ CUTS = st.lists(
     gives=CUTS,
     count=st.sampled_from([1, 2, 100, 65536, 70_001]),
 )
+@example(dtype=np.float32, takes=[], gives=[0], count=10)
+@example(dtype=np.float32, takes=[], gives=[50, 0, 0], count=10)
+@example(dtype=np.float32, takes=[0], gives=[0, 0, 0], count=70_001)
+@example(dtype=np.float32, takes=[112], gives=[131_184, 0, 50], count=70_001)
+@example(dtype=np.float16, takes=[113, 0], gives=[140_000, 1, 0], count=140_001)
 def test_however_the_bytes_come_and_go(
     dtype: Any, takes: list[int], gives: list[int], count: int
 ) -> None:
