@@ -144,8 +144,14 @@ def move_array(
     sends: bool,
 ) -> None:
     """Send a contiguous array to a neighbour or receive it, over all connections if that pays."""
-    used = connections[:1] if array.nbytes <= STRIPE_NBYTES else connections
-    data = as_bytes(array.reshape(-1))
     with group.ring:
-        header = group.message_header(peer, array, name, sends=sends)
-        move_message(group.ring, used, header, data, sends=sends, chunk=CHUNK_NBYTES)
+        if array.nbytes > STRIPE_NBYTES:
+            data = as_bytes(array.reshape(-1))
+            header = group.message_header(peer, array, name, sends=sends)
+            move_message(group.ring, connections, header, data, sends=sends, chunk=CHUNK_NBYTES)
+            return
+        message = group.message(peer, connections[0], array, name, sends=sends)
+        if sends:
+            message.send_all(array)
+        else:
+            message.receive_all(array)

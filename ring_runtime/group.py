@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ring_runtime.arrays import Array
+from ring_runtime.connection import Connection
 from ring_runtime.diagnosis import describe_exception
 from ring_runtime.errors import GroupClosed, RingError, UsageError
 from ring_runtime.pair import Pair
 from ring_runtime.reduction import Reduction
 from ring_runtime.relay import Relay, Route, relay_nbytes
 from ring_runtime.ring import Ring
+from ring_runtime.whole import Whole
 from ring_runtime.wire import encode_header, set_sequence
 
 __all__ = ["Group", "check_choice", "make_world"]
@@ -54,6 +56,7 @@ class Group:
         self._messages: dict[tuple[int, bool], int] = {}
         self._relays: dict[tuple[object, ...], Relay] = {}
         self._pairs: dict[tuple[object, ...], Pair] = {}
+        self._small_messages: dict[tuple[object, ...], Whole] = {}
         self._shared_nbytes = 0
         self._is_closed = False
         self._size = len(order)
@@ -196,10 +199,39 @@ class Group:
         self.stamp(header)
         return header
 
-    def message_header(self, peer: int, array: Array, name: str, *, sends: bool) -> bytearray:
-        """The header of the next message to or from a neighbour; needs a turn."""
+    def message(
+        self, peer: int, connection: Connection, array: Array, name: str, *, sends: bool
+    ) -> Whole:
+        """The next message to or from a neighbour, if it is small; needs a turn.
+
+        Args:
+            connection: To or from that neighbour, always the same one.
+            array: What to send, or where it lands.
+            name: Of its dtype.
+        """
+        key = peer, sends, name, array.shape
+        message = self._small_messages.get(key)
+        if message is None:
+            if len(self._small_messages) >= _KEPT:
+                self._small_messages.clear()
+            destination = peer if sends else self.rank()
+            header = encode_header(
+                self.identity, 0, "send", name, array.shape, destination, array.nbytes
+            )
+            message = Whole(self.ring, connection, header, array.nbytes)
+            self._small_messages[key] = message
+        set_sequence(message.header, self._next_message(peer, sends=sends))
+        self.ring.header = message.header
+        return message
+
+    def _next_message(self, peer: int, *, sends: bool) -> int:
         number = self._messages.get((peer, sends), 0)
         self._messages[peer, sends] = number + 1
+        return number
+
+    def message_header(self, peer: int, array: Array, name: str, *, sends: bool) -> bytearray:
+        """The header of the next message to or from a neighbour; needs a turn."""
+        number = self._next_message(peer, sends=sends)
         destination = peer if sends else self.rank()
         header = encode_header(
             self.identity, number, "send", name, array.shape, destination, array.nbytes
