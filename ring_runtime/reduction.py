@@ -98,8 +98,13 @@ class Reduction:
         self.partial: np.dtype[Any] = np.dtype(np.float32) if self.widens else dtype
         self._room = np.empty((2, 0), np.float32)
         self.fold: Combine = combine
-        if dtype.kind not in "biu":
-            self.fold = _silence(self._fold_widened if self.widens else combine)
+        if self.widens:
+            # numpy converts as it adds, some thousand at a time; to convert float16 it is slow.
+            is_slow = dtype == np.float16
+            at_once = partial(combine, dtype=np.float32, casting="unsafe")
+            self.fold = _silence(self._fold_widened if is_slow else at_once)
+        elif dtype.kind not in "biu":
+            self.fold = _silence(combine)
         self._narrow_all = _silence(self._narrow_widened)
 
     def _fold_widened(self, received: Array, own: Array, out: Array) -> None:
