@@ -13,7 +13,6 @@ __all__ = [
     "carried_by",
     "journals",
     "processes_left",
-    "state_of",
     "states",
     "stop_answering",
     "teardown",
@@ -33,17 +32,8 @@ def teardown(macs: SimulatedMacs, *options: str, hosts: Sequence[str] = ()) -> D
     return macs.run_cli(["teardown", "--hosts", ",".join(hosts or macs.names), *options])
 
 
-def state_of(mac: SimulatedMac) -> str:
-    """Addresses, routes and membership; the order in which a bridge took its members is none."""
-    lines = mac.state().splitlines()
-    bridges = [line.split() for line in lines if line.startswith("bridge") and ":" not in line]
-    sorted_members = [" ".join([*words[:2], *sorted(words[2:])]) for words in bridges]
-    rest = [line for line in lines if line.split() not in bridges]
-    return "\n".join([*rest, *sorted_members])
-
-
 def states(macs: SimulatedMacs) -> dict[str, str]:
-    return {mac.name: state_of(mac) for mac in macs}
+    return {mac.name: mac.state() for mac in macs}
 
 
 def journals(macs: SimulatedMacs) -> list[Path]:

@@ -13,7 +13,6 @@ from tests.netns.setups import (
     carried_by,
     journals,
     processes_left,
-    state_of,
     states,
     teardown,
 )
@@ -249,5 +248,5 @@ def test_an_mtu_that_the_port_does_not_take_changes_nothing(tmp_path: Path) -> N
         assert refused.returncode == 7
         assert "takes an mtu of 1280" in refused.stderr
         assert states(macs) == before
-        assert state_of(macs["studio1"]) == before["studio1"]
+        assert macs["studio1"].state() == before["studio1"]
         assert journals(macs) == []

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.doctor_answers import SHARING_ON
-from tests.netns.setups import auto_setup, state_of
+from tests.netns.setups import auto_setup
 from tests.simulated_macs import SimulatedMac, SimulatedMacs, ring_of, simulated
 
 HOSTS = "studio1,studio2,studio3,studio4"
@@ -43,12 +43,12 @@ def findings(macs: SimulatedMacs, hosts: str = HOSTS) -> list[tuple[str, str]]:
 
 
 def test_a_healthy_ring_is_one_green_line(macs: SimulatedMacs) -> None:
-    before = {mac.name: state_of(mac) for mac in macs}
+    before = {mac.name: mac.state() for mac in macs}
     done = macs.run_cli(["doctor", "--hosts", HOSTS], env={"FORCE_COLOR": "1"})
     assert done.returncode == 0
     assert done.stdout == "\x1b[32m4 hosts, 19 checks: nothing is wrong.\x1b[0m\n"
     assert done.stderr == ""
-    assert {mac.name: state_of(mac) for mac in macs} == before
+    assert {mac.name: mac.state() for mac in macs} == before
     assert [mac.processes() for mac in macs] == [[], [], [], []]
 
 

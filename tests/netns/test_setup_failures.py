@@ -18,7 +18,6 @@ from tests.netns.setups import (
     auto_setup,
     journals,
     processes_left,
-    state_of,
     states,
     stop_answering,
     teardown,
@@ -175,8 +174,8 @@ def test_a_host_whose_ssh_is_lost_restores_itself_and_the_others_are_undone_at_o
         assert "not undone on studio2: lost" in said
         assert seconds < 20  # and not the 35 that hosts would wait for each other
         for name in ("studio1", "studio3", "studio4"):
-            assert state_of(macs[name]) == before[name]
-        wait_until(lambda: state_of(macs["studio2"]) == before["studio2"], 60)
+            assert macs[name].state() == before[name]
+        wait_until(lambda: macs["studio2"].state() == before["studio2"], 60)
         wait_until(lambda: all(processes_left(mac) == [] for mac in macs), 30)
         assert len(journals(macs)) == 1
         assert teardown(macs).returncode == 0

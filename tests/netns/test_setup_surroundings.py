@@ -13,7 +13,6 @@ from tests.netns.setups import (
     auto_setup,
     journals,
     processes_left,
-    state_of,
     states,
     teardown,
 )
@@ -245,7 +244,7 @@ def test_a_host_that_wants_a_password_is_left_to_the_person(tmp_path: Path) -> N
         assert "studio2 was left to you" in done.stderr
         assert "a password is required" in done.stderr
         assert "1 cables verified both ways" in done.stderr
-        assert state_of(macs["studio2"]) == before["studio2"]
+        assert macs["studio2"].state() == before["studio2"]
         assert done.stdout.startswith("# studio2: run these on it\n")
         assert "studio1: run" not in done.stdout
         pasted = paste(macs, "studio2", done.stdout)
@@ -258,7 +257,7 @@ def test_a_host_that_wants_a_password_is_left_to_the_person(tmp_path: Path) -> N
         undone = teardown(macs)
         assert undone.returncode == 7
         assert "studio2 was left to you" in undone.stderr
-        assert [state_of(macs[name]) for name in ("studio1", "studio3")] == [
+        assert [macs[name].state() for name in ("studio1", "studio3")] == [
             before["studio1"],
             before["studio3"],
         ]

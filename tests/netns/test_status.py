@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.netns.setups import auto_setup, state_of, teardown
+from tests.netns.setups import auto_setup, teardown
 from tests.netns.steps import wait_until
 from tests.simulated_macs import SimulatedMac, SimulatedMacs, ring_of, simulated
 
@@ -55,7 +55,7 @@ def test_after_a_restart_status_names_every_drift_and_reapply_mends_it(
     macs: SimulatedMacs,
 ) -> None:
     assert drifts(macs) == []
-    others = {mac.name: state_of(mac) for mac in macs if mac.name != "studio3"}
+    others = {mac.name: mac.state() for mac in macs if mac.name != "studio3"}
     macs["studio3"].reboot()
     assert drifts(macs) == [
         "studio3: en2 is back in bridge0.",
@@ -66,7 +66,7 @@ def test_after_a_restart_status_names_every_drift_and_reapply_mends_it(
     done = reapply(macs)
     assert done.returncode == 0, done.stderr
     assert drifts(macs) == []
-    assert {mac.name: state_of(mac) for mac in macs if mac.name != "studio3"} == others
+    assert {mac.name: mac.state() for mac in macs if mac.name != "studio3"} == others
     shape_all(macs)
     assert is_green(macs)
     assert all(mac.processes() == [] for mac in macs)
@@ -77,11 +77,11 @@ def test_with_the_printed_persist_commands_a_restart_leaves_nothing_to_mend(
     macs: SimulatedMacs,
 ) -> None:
     mac = macs["studio3"]
-    before = state_of(mac)
+    before = mac.state()
     printed = macs.run_cli(["persist", "--hosts", "studio3", "--print"])
     assert printed.returncode == 0
     run_commands(mac, printed.stdout)
-    assert state_of(mac) == before
+    assert mac.state() == before
     mac.reboot()
     assert drifts(macs) == []
     assert macs.run_cli(["wait-ready", "--hostfile", "h.json", "--timeout", "60"]).returncode == 0

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.netns.setups import auto_setup, state_of
+from tests.netns.setups import auto_setup
 from tests.netns.steps import wait_until
 from tests.simulated_macs import SimulatedMacs, ring_of, simulated
 
@@ -188,7 +188,7 @@ def test_a_soak_tells_of_a_link_that_was_lost_and_came_back(macs: SimulatedMacs)
 def test_sixteen_hosts_take_less_than_a_minute_and_nothing_is_left_behind(tmp_path: Path) -> None:
     with simulated(ring_of(16), tmp_path) as macs:
         assert auto_setup(macs).returncode == 0
-        before = {mac.name: (state_of(mac), files_of(macs, mac.name)) for mac in macs}
+        before = {mac.name: (mac.state(), files_of(macs, mac.name)) for mac in macs}
         begun = time.monotonic()
         done = macs.run_cli(["verify", "--hosts", ",".join(macs.names), "--json"])
         assert time.monotonic() - begun < 60
@@ -196,7 +196,7 @@ def test_sixteen_hosts_take_less_than_a_minute_and_nothing_is_left_behind(tmp_pa
         assert len(cables) == 16
         assert all(d["bytes"] > 0 for cable in cables for d in cable["directions"])
         assert {cable["verdict"] for cable in cables} <= {"good", "slow"}
-        assert {mac.name: (state_of(mac), files_of(macs, mac.name)) for mac in macs} == before
+        assert {mac.name: (mac.state(), files_of(macs, mac.name)) for mac in macs} == before
         assert all(mac.processes() == [] for mac in macs)
 
 
