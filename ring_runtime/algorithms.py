@@ -15,7 +15,7 @@ from ring_runtime.cuts import CHUNK_NBYTES, STRIPE_NBYTES, cut, is_small
 from ring_runtime.group import Group
 from ring_runtime.pipeline import broadcast_chain, move_message, run_ring
 from ring_runtime.program import Plan, rows_of
-from ring_runtime.reduction import Reduction, check_dtype
+from ring_runtime.reduction import Reduction
 
 __all__ = ["broadcast_array", "gather_arrays", "move_array", "reduce_arrays"]
 
@@ -24,24 +24,14 @@ def _is_small(group: Group, array: Array, *, widens: bool = False) -> bool:
     return is_small(array.nbytes, array.itemsize, group.size(), group.strands, widens=widens)
 
 
-def reduce_arrays(
-    group: Group, operation: str, array: Array, result: Array, *, lends: bool
-) -> None:
-    """Reduce to all of ``result``, or to our segment if it is shorter than the array.
-
-    Args:
-        lends: Whether the two do not overlap.
-
-    Raises:
-        UsageError: The operation is not possible with this dtype.
-    """
-    name = check_dtype(array.dtype, operation)
+def reduce_arrays(group: Group, operation: str, array: Array, name: str, result: Array) -> None:
+    """Reduce to all of ``result``, or to our segment if it is shorter than the array."""
     if group.size() == 1:
         np.copyto(result, array)
         return
     reduction = group.ring.reduction(operation, array.dtype)
     flat = result.reshape(-1)
-    lends = lends and array.flags.c_contiguous
+    lends = array.flags.c_contiguous and not np.may_share_memory(result, array)
     is_pair = group.size() == 2 and array.size > 0 and flat.size == array.size and lends
     if is_pair and _is_small(group, array, widens=reduction.widens):
         group.run_pair(group.make_pair(operation, array, reduction), array, result)

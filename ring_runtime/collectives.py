@@ -158,7 +158,7 @@ def sum_scatter(
     """
     group = choose_group(group)
     array, restore = adopt(x)
-    check_dtype(array.dtype, "sum_scatter")
+    name = check_dtype(array.dtype, "sum_scatter")
     size = group.size()
     if not array.ndim or array.shape[0] % size:
         raise UsageError(
@@ -167,7 +167,7 @@ def sum_scatter(
         )
     shape = (array.shape[0] // size, *array.shape[1:])
     result = prepare_result(out, shape, array, may_be_input=False)
-    reduce_arrays(group, "sum_scatter", array, result, lends=True)
+    reduce_arrays(group, "sum_scatter", array, name, result)
     return result if restore is None else restore(result)
 
 
@@ -294,7 +294,7 @@ def _all_reduce(operation: str, x: Any, group: Group | None, out: Array | None) 
             return ready
     group.check_open()
     array, restore = adopt(x)
+    name = check_dtype(array.dtype, operation)
     result = prepare_result(out, array.shape, array, may_be_input=True)
-    lends = out is None or not np.may_share_memory(out, array)
-    reduce_arrays(group, operation, array, result, lends=lends)
+    reduce_arrays(group, operation, array, name, result)
     return result if restore is None else restore(result)

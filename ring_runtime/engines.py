@@ -10,27 +10,16 @@ from ring_runtime.arrays import Array
 from ring_runtime.errors import UsageError
 from ring_runtime.group import Group
 from ring_runtime.mpi import MpiGroup
-from ring_runtime.reduction import check_dtype
 
 __all__ = ["broadcast_array", "gather_arrays", "receive_array", "reduce_arrays", "send_array"]
 
 
-def reduce_arrays(
-    group: Group, operation: str, array: Array, result: Array, *, lends: bool
-) -> None:
-    """Reduce to all of ``result``, or to our segment if it is shorter than the array.
-
-    Args:
-        lends: Whether the two do not overlap.
-
-    Raises:
-        UsageError: The operation is not possible with this dtype.
-    """
+def reduce_arrays(group: Group, operation: str, array: Array, name: str, result: Array) -> None:
+    """Reduce to all of ``result``, or to our segment if it is shorter than the array."""
     if isinstance(group, MpiGroup):
-        check_dtype(array.dtype, operation)
         mpi_algorithms.reduce_arrays(group, operation, array, result)
     else:
-        algorithms.reduce_arrays(group, operation, array, result, lends=lends)
+        algorithms.reduce_arrays(group, operation, array, name, result)
 
 
 def gather_arrays(group: Group, array: Array, name: str, rows: Array) -> None:

@@ -214,29 +214,27 @@ class Group:
         if message is None:
             if len(self._small_messages) >= _KEPT:
                 self._small_messages.clear()
-            destination = peer if sends else self.rank()
-            header = encode_header(
-                self.identity, 0, "send", name, array.shape, destination, array.nbytes
-            )
+            header = self._encode_message(peer, array, name, sends=sends)
             message = Whole(self.ring, connection, header, array.nbytes)
             self._small_messages[key] = message
-        set_sequence(message.header, self._next_message(peer, sends=sends))
-        self.ring.header = message.header
+        self._stamp_message(message.header, peer, sends=sends)
         return message
 
-    def _next_message(self, peer: int, *, sends: bool) -> int:
+    def _encode_message(self, peer: int, array: Array, name: str, *, sends: bool) -> bytearray:
+        destination = peer if sends else self.rank()
+        return encode_header(self.identity, 0, "send", name, array.shape, destination, array.nbytes)
+
+    def _stamp_message(self, header: bytearray, peer: int, *, sends: bool) -> None:
+        """Give a header the next number of messages to or from this rank, and show it in errors."""
         number = self._messages.get((peer, sends), 0)
         self._messages[peer, sends] = number + 1
-        return number
+        set_sequence(header, number)
+        self.ring.header = header
 
     def message_header(self, peer: int, array: Array, name: str, *, sends: bool) -> bytearray:
         """The header of the next message to or from a neighbour; needs a turn."""
-        number = self._next_message(peer, sends=sends)
-        destination = peer if sends else self.rank()
-        header = encode_header(
-            self.identity, number, "send", name, array.shape, destination, array.nbytes
-        )
-        self.ring.header = header
+        header = self._encode_message(peer, array, name, sends=sends)
+        self._stamp_message(header, peer, sends=sends)
         return header
 
     def split(self, color: int, key: int = -1) -> Group:
