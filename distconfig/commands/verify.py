@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -216,19 +218,44 @@ def _soak(
     seconds: float,
     screen: Screen,
 ) -> tuple[dict[AddressedCable, Directions], tuple[str, ...]]:
-    screen.say(f"loading {len(cables)} cables at once for {seconds:.0f} s")
+    """Load all cables until the time is over or Ctrl-C; what happens is told as it does."""
+    screen.say(f"loading {len(cables)} cables at once for {seconds:.0f} s; Ctrl-C ends it sooner")
     is_over = threading.Event()
     events: list[str] = []
+
+    def tell(event: str) -> None:
+        screen.say(event, "yellow")
+
+    def note(event: str) -> None:
+        events.append(event)
+        tell(event)
+
     watcher = threading.Thread(
-        target=lambda: events.extend(watch_links(connections, cables, is_over)), daemon=True
+        target=watch_links, args=(connections, cables, note, is_over), daemon=True
     )
     watcher.start()
     try:
-        loads = soak_cables(cables, loaders, seconds=seconds)
+        with _first_interrupt_sets(is_over):
+            loads = soak_cables(cables, loaders, seconds=seconds, tell=tell, until=is_over)
     finally:
         is_over.set()
         watcher.join(_TIMEOUT_S)
     return loads, tuple(events)
+
+
+@contextmanager
+def _first_interrupt_sets(event: threading.Event) -> Iterator[None]:
+    """Meanwhile the first Ctrl-C only sets the event; the next one is as always."""
+
+    def hear(_number: int, _frame: object) -> None:
+        event.set()
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, hear)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _merge(tried: Directions, loaded: Directions | None) -> Directions:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from ipaddress import IPv4Interface
 from pathlib import Path
+from threading import Event, Timer
 
 import pytest
 
@@ -62,11 +63,30 @@ def test_a_host_without_a_sender_costs_only_its_cables(loaders: dict[str, Loader
 
 
 def test_a_long_load_takes_samples_and_names_no_break(loaders: dict[str, Loader | str]) -> None:
-    (there, back) = soak_cables([CABLE], loaders, seconds=3)[CABLE]
+    told: list[str] = []
+    (there, back) = soak_cables([CABLE], loaders, seconds=3, tell=told.append, until=Event())[CABLE]
     for direction in (there, back):
         assert direction.load is not None
         assert direction.load.breaks == ()
         assert direction.load.nbytes > 1 << 20
+        assert direction.load.seconds == 3
+    assert told == []
+
+
+def test_a_long_load_that_is_ended_sooner_says_what_came_until_then(
+    loaders: dict[str, Loader | str],
+) -> None:
+    told: list[str] = []
+    until = Event()
+    until_set = Timer(2.5, until.set)  # after two of the samples, which come each second
+    until_set.start()
+    (there, back) = soak_cables([CABLE], loaders, seconds=600, tell=told.append, until=until)[CABLE]
+    for direction in (there, back):
+        assert direction.load is not None
+        assert direction.load.breaks == ()
+        assert direction.load.nbytes > 1 << 20
+        assert 2.5 <= direction.load.seconds < 300
+    assert told == []
 
 
 def test_a_stream_without_the_token_is_not_counted(loaders: dict[str, Loader | str]) -> None:

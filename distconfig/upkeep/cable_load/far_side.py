@@ -3,7 +3,7 @@
     {"id": 1, "do": "listen", "address": A, "token": T, "seconds": S}
         {"id": 1, "tcp_port": P}, and at the end {"id": 1, "bytes": N, "seconds": X}
     {"id": 2, "do": "send", "to": [A, P], "source": A, "token": T, "seconds": S}
-        {"id": 2, "bytes": N, "seconds": X}
+        {"id": 2, "connected": true}, and at the end {"id": 2, "bytes": N, "seconds": X}
     {"id": 3, "do": "counters"}
         {"id": 3, "text": what netstat printed}
 
@@ -32,6 +32,7 @@ __all__ = ["main"]
 CHUNK = 1 << 20
 CONNECT_S = 5.0
 STALL_S = 5.0
+ACCEPT_S = 20.0
 NETSTAT = "/usr/sbin/netstat"
 
 _speaking = threading.Lock()
@@ -51,7 +52,7 @@ def _listen(number: int, order: dict) -> None:  # type: ignore[type-arg]
         listener.bind((order["address"], 0))
         listener.listen(4)
         _say(number, tcp_port=listener.getsockname()[1])
-        deadline = time.monotonic() + order["seconds"] + CONNECT_S + STALL_S
+        deadline = time.monotonic() + ACCEPT_S
         while True:
             listener.settimeout(max(deadline - time.monotonic(), 0.001))
             stream, _ = listener.accept()
@@ -99,6 +100,7 @@ def _send(number: int, order: dict) -> None:  # type: ignore[type-arg]
     with socket.create_connection((address, tcp_port), CONNECT_S, source) as stream:
         stream.settimeout(STALL_S)
         stream.sendall(order["token"].encode())
+        _say(number, connected=True)
         chunk = memoryview(os.urandom(4096) * (CHUNK // 4096))
         total = 0
         start = time.monotonic()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from threading import Event
 
 from distconfig.errors import ProbeError, UnexpectedOutput
 from distconfig.hosts.deadline import Deadline
@@ -26,25 +27,37 @@ _LOOK_EVERY_S = 2.0
 
 
 def soak_cables(
-    cables: Sequence[AddressedCable], loaders: Loaders, *, seconds: float
+    cables: Sequence[AddressedCable],
+    loaders: Loaders,
+    *,
+    seconds: float,
+    tell: Callable[[str], None],
+    until: Event,
 ) -> dict[AddressedCable, tuple[DirectionResult, DirectionResult]]:
     """Both directions of every cable, all at once; where a stream breaks a new one is started.
 
     Args:
         seconds: For all of it.
+        tell: Hears of each stream that breaks or flows again, as it does.
+        until: Set it to end sooner, with what was found by then.
     """
     found: dict[tuple[AddressedCable, bool], DirectionResult] = {}
 
     def soak(cable: AddressedCable, is_there: bool) -> None:
         source, target = cable.ends if is_there else cable.ends[::-1]
-        found[cable, is_there] = _soak_direction(source, target, loaders, seconds)
+        found[cable, is_there] = _soak_direction(source, target, loaders, seconds, tell, until)
 
     all_at_once([partial(soak, cable, is_there) for cable in cables for is_there in (True, False)])
     return {cable: (found[cable, True], found[cable, False]) for cable in cables}
 
 
 def _soak_direction(
-    source: AddressedEnd, target: AddressedEnd, loaders: Loaders, seconds: float
+    source: AddressedEnd,
+    target: AddressedEnd,
+    loaders: Loaders,
+    seconds: float,
+    tell: Callable[[str], None],
+    until: Event,
 ) -> DirectionResult:
     try:
         sender, receiver = find_loaders(source, target, loaders)
@@ -53,28 +66,37 @@ def _soak_direction(
     whole = Deadline(seconds)
     samples: list[Sample] = []
     breaks: list[str] = []
-    while not whole.has_passed:
+    flows = True
+
+    def note(what: str) -> None:
+        at = f"second {seconds - whole.left():.0f}"
+        breaks.append(f"the stream {what} at {at}")
+        tell(f"{at}: the stream from {source.host} to {target.host} {what}")
+
+    while not whole.has_passed and not until.is_set():
         begun = seconds - whole.left()
         try:
-            _send_sampled(sender, receiver, source, target, whole.left(), begun, samples)
+            for each in _stream_sampled(sender, receiver, source, target, whole.left()):
+                samples.append(replace(each, at=begun + each.at))
+                if not flows:
+                    flows = True
+                    note("flowed again")
+                if until.is_set():
+                    break
         except LoadFailed as error:
-            breaks.append(f"the stream broke at second {seconds - whole.left():.0f}: {error}")
-            time.sleep(min(_PAUSE_S, whole.left()))
+            if flows:
+                flows = False
+                note(f"broke ({error})")
+            until.wait(min(_PAUSE_S, whole.left()))
     nbytes = sum(sample.nbytes for sample in samples)
-    load = Load(nbytes, seconds, dips=find_dips(samples), breaks=tuple(breaks))
+    load = Load(nbytes, seconds - whole.left(), dips=find_dips(samples), breaks=tuple(breaks))
     return DirectionResult(source, target, load=load)
 
 
-def _send_sampled(
-    sender: Loader,
-    receiver: Loader,
-    source: AddressedEnd,
-    target: AddressedEnd,
-    seconds: float,
-    begun: float,
-    samples: list[Sample],
-) -> None:
-    """One stream; what came in each second is added to the samples, also if it breaks.
+def _stream_sampled(
+    sender: Loader, receiver: Loader, source: AddressedEnd, target: AddressedEnd, seconds: float
+) -> Iterator[Sample]:
+    """One stream, and what came in each second of it.
 
     Raises:
         LoadFailed: It broke.
@@ -84,20 +106,20 @@ def _send_sampled(
         sender, receiver, source, target, seconds, deadline, every=_SAMPLE_S
     )
     before, since = 0.0, 0.0
-    while True:
-        answer = listening.wait(deadline)
-        if "so_far" not in answer:
-            break
+    while "so_far" in (answer := listening.wait(deadline)):
         so_far, at = number_in(answer, "so_far"), number_in(answer, "seconds")
-        samples.append(Sample(begun + at, at - since, int(so_far - before)))
+        yield Sample(at, at - since, int(so_far - before))
         before, since = so_far, at
     sending.wait_for("bytes", deadline)
 
 
 def watch_links(
-    shells: Mapping[str, Shell], cables: Sequence[AddressedCable], until: threading.Event
-) -> list[str]:
-    """Sentences about links that were lost or came back, in order, until the event is set."""
+    shells: Mapping[str, Shell],
+    cables: Sequence[AddressedCable],
+    tell: Callable[[str], None],
+    until: Event,
+) -> None:
+    """Tell each link that is lost or comes back, as it does, until the event is set."""
     ends = [end for cable in cables for end in cable.ends if end.interface]
     watch = LinkWatch({(end.host, end.interface) for end in ends})
     start = time.monotonic()
@@ -105,7 +127,9 @@ def watch_links(
         for host, shell in shells.items():
             try:
                 done = shell.run("/sbin/ifconfig -a", timeout_s=_LOOK_EVERY_S * 5)
-                watch.look(host, parse_ifconfig(done.stdout).value, time.monotonic() - start)
+                interfaces = parse_ifconfig(done.stdout).value
+                events = watch.look(host, interfaces, time.monotonic() - start)
             except (ProbeError, UnexpectedOutput) as error:
-                watch.miss(host, error.what, time.monotonic() - start)
-    return watch.events
+                events = watch.miss(host, error.what, time.monotonic() - start)
+            for event in events:
+                tell(event)

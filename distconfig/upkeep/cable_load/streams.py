@@ -129,7 +129,7 @@ def start_stream(
         every: Let the receiver tell so often, in seconds, how much came; 0 for only at the end.
 
     Raises:
-        LoadFailed: The receiver does not listen, or a host is gone.
+        LoadFailed: The receiver does not listen or is not reached, or a host is gone.
     """
     assert source.address is not None
     assert target.address is not None
@@ -140,6 +140,7 @@ def start_stream(
     here = str(source.address.ip)
     to = [at, int(tcp_port)]
     sending = sender.order("send", to=to, source=here, token=token, seconds=seconds)
+    sending.wait_for("connected", deadline)
     return listening, sending
 
 

@@ -48,6 +48,8 @@ def find_dips(samples: Sequence[Sample]) -> tuple[float, ...]:
 class LinkWatch:
     """Links of interfaces, looked at again and again; each change becomes a sentence.
 
+    Both methods return what is new since the last look.
+
     Args:
         ends: (host, interface) of those that matter.
     """
@@ -56,13 +58,13 @@ class LinkWatch:
         self._ends = sorted(ends)
         self._had_link: dict[tuple[str, str], bool] = {}
         self._silent: set[str] = set()
-        self.events: list[str] = []
 
-    def look(self, host: str, interfaces: Sequence[InterfaceState], at: float) -> None:
+    def look(self, host: str, interfaces: Sequence[InterfaceState], at: float) -> list[str]:
         """Take what a host's interfaces are now."""
+        events = []
         if host in self._silent:
             self._silent.discard(host)
-            self.events.append(f"second {at:.0f}: {host} answers again")
+            events.append(f"second {at:.0f}: {host} answers again")
         states = {state.name: state for state in interfaces}
         for end in self._ends:
             if end[0] != host:
@@ -71,11 +73,13 @@ class LinkWatch:
             has_link = state is not None and state.is_active is not False
             if self._had_link.setdefault(end, has_link) != has_link:
                 what = "has its link again" if has_link else "lost its link"
-                self.events.append(f"second {at:.0f}: {host} {end[1]} {what}")
+                events.append(f"second {at:.0f}: {host} {end[1]} {what}")
                 self._had_link[end] = has_link
+        return events
 
-    def miss(self, host: str, reason: str, at: float) -> None:
+    def miss(self, host: str, reason: str, at: float) -> list[str]:
         """Take that a host gave no answer."""
-        if host not in self._silent:
-            self._silent.add(host)
-            self.events.append(f"second {at:.0f}: {host} did not answer ({reason})")
+        if host in self._silent:
+            return []
+        self._silent.add(host)
+        return [f"second {at:.0f}: {host} did not answer ({reason})"]
