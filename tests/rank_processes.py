@@ -19,7 +19,7 @@ from typing import Any
 
 from tests.conftest import ROOT
 
-DEADLINE_S = 60.0
+DEADLINE_S = 90.0
 _PRELUDE = """
 import faulthandler, json, os, signal, sys, time
 faulthandler.enable()
@@ -27,6 +27,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by what a sh
 import numpy as np
 import ring_runtime as ring
 from ring_runtime.errors import *
+
+open(os.environ["JOB_START"] + ".ready", "w").close()
+while os.path.exists(os.environ["JOB_START"] + ".held"):
+    time.sleep(0.002)
 
 def say(**facts):
     print(json.dumps(facts), flush=True)
@@ -36,9 +40,10 @@ def attempt(call):
     try:
         result = call()
     except RingError as error:
-        say(error=type(error).__name__, text=str(error), seconds=time.monotonic() - began)
+        at = time.monotonic()
+        say(error=type(error).__name__, text=str(error), began=began, at=at)
         return None
-    say(error=None, seconds=time.monotonic() - began)
+    say(error=None, began=began, at=time.monotonic())
     return result
 
 """
@@ -79,6 +84,9 @@ class Finished:
 class Job:
     """Some ranks of one ring, started and ended together.
 
+    They begin when the interpreter of each is up, so that on a busy machine none is
+    seconds ahead of the others.
+
     Args:
         body: Python of each rank, after a prelude with ``np``, ``ring``, ``say`` and ``attempt``.
         ranks: Which ranks to start; default all.
@@ -113,15 +121,29 @@ class Job:
         (folder / "body.py").write_text(_PRELUDE + self.body)
         (folder / "addresses.json").write_text(json.dumps(self.addresses))
         for rank in self.ranks:
-            self.start(rank)
+            self.start(rank, is_held=True)
+        try:
+            self.wait_until_up(*self.ranks)
+        except BaseException:
+            self.__exit__()
+            raise
+        self.release(*self.ranks)
         return self
 
-    def start(self, rank: int) -> None:
-        """Start one rank."""
+    def start(self, rank: int, *, is_held: bool = False) -> None:
+        """Start one rank.
+
+        Args:
+            is_held: It begins only when it is released.
+        """
         folder = Path(self._folder.name)
+        (folder / f"{rank}.ready").unlink(missing_ok=True)
+        if is_held:
+            (folder / f"{rank}.held").touch()
         environment = {
             **{k: v for k, v in os.environ.items() if not k.startswith(("MLX_", "RING_", "OMPI_"))},
             "PYTHONPATH": str(ROOT),
+            "JOB_START": str(folder / str(rank)),
             "MLX_RANK": str(rank),
             "MLX_HOSTFILE": str(folder / "addresses.json"),
             "RING_INIT_TIMEOUT": "60",
@@ -142,6 +164,25 @@ class Job:
                 start_new_session=True,
             )
 
+    def wait_until_up(self, *ranks: int) -> None:
+        """Wait until the interpreters of ranks that are held are up.
+
+        Raises:
+            TimeoutError: One does not come up.
+        """
+        folder = Path(self._folder.name)
+        until = time.monotonic() + DEADLINE_S
+        for rank in ranks:
+            while not (folder / f"{rank}.ready").exists():
+                if time.monotonic() > until or self.processes[rank].poll() is not None:
+                    raise TimeoutError(f"rank {rank} does not come up: {self.stderr(rank)}")
+                self._doze(rank)
+
+    def release(self, *ranks: int) -> None:
+        """Let ranks that are held begin."""
+        for rank in ranks:
+            (Path(self._folder.name) / f"{rank}.held").unlink()
+
     def said(self, rank: int) -> list[dict[str, Any]]:
         """What a rank has said so far."""
         lines = self._outputs[rank][0].read_text().splitlines(keepends=True)
@@ -160,6 +201,19 @@ class Job:
                     return fact[key]
             if time.monotonic() > until or self.processes[rank].poll() is not None:
                 raise TimeoutError(f"rank {rank} does not say {key}: {self.stderr(rank)}")
+            self._doze(rank)
+
+    def wait_until(self, condition: Callable[[], object], *, within: float = DEADLINE_S) -> None:
+        """Return once a condition holds.
+
+        Raises:
+            TimeoutError: It does not.
+        """
+        until = time.monotonic() + within
+        rank = next(iter(self.processes))
+        while not condition():
+            if time.monotonic() > until:
+                raise TimeoutError(f"it did not come true; rank {rank}: {self.stderr(rank)}")
             self._doze(rank)
 
     def _doze(self, rank: int) -> None:

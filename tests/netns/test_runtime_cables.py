@@ -18,37 +18,46 @@ TIMED = """
 ring.init()
 x = np.ones({nbytes} // 4, np.float32)
 out = np.empty_like(x)
-times = []
-for _ in range(4):
+best = float("inf")
+for _ in range(20):
     ring.barrier()
     began = time.monotonic()
     ring.all_sum(x, out=out)
-    times.append(time.monotonic() - began)
+    slowest = float(ring.all_max(np.array(time.monotonic() - began)))
+    best = min(best, slowest)
+    if best <= {bound}:
+        break
 assert np.all(out == ring.init().size())
-say(best=min(times))
+say(best=best)
 """
 
 
-def best_time(size: int, nbytes: int, width: int) -> float:
-    """The slowest rank's best of four."""
+def best_time(size: int, nbytes: int, width: int, *, bound: float) -> float:
+    """What the slowest rank takes in the best round, of twenty if need be.
+
+    Args:
+        bound: A round within so many seconds is good enough.
+    """
     with CabledHosts(size, width=width, rate="500mbit") as hosts:
         finished = run_job(
             size,
-            TIMED.format(nbytes=nbytes),
+            TIMED.format(nbytes=nbytes, bound=bound),
             addresses=hosts.addresses,
             prefix_of=hosts.prefix_of,
         )
     return max(float(rank.facts[0]["best"]) for rank in finished)
 
 
+@pytest.mark.slow  # it measures, and shares its cores with no other test
 def test_a_ring_of_four_uses_both_directions_of_every_cable() -> None:
-    seconds = best_time(4, 64 * MIB, 1)
-    assert seconds <= 1.15 * 3 / 4 * 64 * MIB / BYTES_PER_SECOND
+    bound = 1.15 * 3 / 4 * 64 * MIB / BYTES_PER_SECOND
+    assert best_time(4, 64 * MIB, 1, bound=bound) <= bound
 
 
+@pytest.mark.slow  # it measures, and shares its cores with no other test
 def test_two_ranks_use_both_of_their_cables() -> None:
-    seconds = best_time(2, 64 * MIB, 2)
-    assert seconds <= 1.15 * 64 * MIB / LINE_RATE / 2
+    bound = 1.15 * 64 * MIB / LINE_RATE / 2
+    assert best_time(2, 64 * MIB, 2, bound=bound) <= bound
 
 
 WAITING = """
@@ -69,12 +78,11 @@ def test_a_pulled_cable_is_lost_on_ranks_that_wait(width: int) -> None:
         for rank in range(4):
             job.wait_until_said(rank, "joined")
         hosts.pull(0, width - 1)
-        began = time.monotonic()
-        lost = [job.wait(rank, within=30) for rank in (0, 1, 3)]
-        seconds = time.monotonic() - began
-    assert seconds < 10
+        pulled = time.monotonic()
+        lost = [job.wait(rank, within=45) for rank in (0, 1, 3)]
     for rank in lost:
         assert rank.facts[-1]["error"] == "PeerLost", rank
+        assert rank.facts[-1]["at"] - pulled < 10
     assert any("cable" in rank.facts[-1]["text"] for rank in lost[:2])
 
 
@@ -93,12 +101,11 @@ def test_a_pulled_cable_is_lost_on_ranks_that_send(width: int) -> None:
         with pytest.raises(TimeoutError):
             job.wait_until_said(0, "nothing", within=1)
         hosts.pull(0, width - 1)
-        began = time.monotonic()
-        lost = [job.wait(rank, within=30) for rank in range(2)]
-        seconds = time.monotonic() - began
-    assert seconds < 10
+        pulled = time.monotonic()
+        lost = [job.wait(rank, within=45) for rank in range(2)]
     for rank in lost:
         assert rank.facts[-1]["error"] == "PeerLost", rank
+        assert rank.facts[-1]["at"] - pulled < 10
 
 
 def test_a_rank_that_only_sends_loses_a_pulled_cable_too() -> None:
@@ -115,11 +122,10 @@ def test_a_rank_that_only_sends_loses_a_pulled_cable_too() -> None:
         with pytest.raises(TimeoutError):
             job.wait_until_said(0, "nothing", within=2)
         hosts.pull(0)
-        began = time.monotonic()
-        lost = job.wait(0, within=30)
-        seconds = time.monotonic() - began
-    assert seconds < 10
+        pulled = time.monotonic()
+        lost = job.wait(0, within=45)
     assert lost.facts[-1]["error"] == "PeerLost"
+    assert lost.facts[-1]["at"] - pulled < 10
 
 
 def test_one_slow_cable_only_costs_time() -> None:

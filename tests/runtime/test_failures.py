@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 
@@ -39,11 +40,11 @@ def test_a_killed_rank_is_noticed_by_all(count: int) -> None:
         for rank in range(4):
             job.wait_until_said(rank, "joined")
         job.signal(2, signal.SIGKILL)
-        began = time.monotonic()
+        killed = time.monotonic()
         survivors = [job.wait(rank) for rank in (0, 1, 3)]
-        assert time.monotonic() - began < 10
     for rank in survivors:
         first, later = rank.facts[1:]
+        assert first["at"] - killed < 10
         assert first["error"] == later["error"] == "PeerLost"
         assert first["text"] == later["text"]
         assert "the connection to rank 2" in first["text"]
@@ -65,27 +66,49 @@ if world.rank() == 2:
 attempt(lambda: [ring.barrier() for _ in range(10**9)])
 """
     with Job(4, body) as job:
-        job.wait_until_said(2, "joined")
-        children = [fact for fact in job.said(2) if "error" in fact]
+        job.wait_until(lambda: len(job.said(2)) == 4)
+        children = [fact["error"] for fact in job.said(2) if "error" in fact]
         job.signal(2, signal.SIGKILL)
-        survivors = [job.wait(rank, within=20) for rank in (0, 1, 3)]
+        survivors = [job.wait(rank, within=45) for rank in (0, 1, 3)]
         assert all(error == "PeerLost" for error, _ in errors_of(survivors))
-    assert all(child["error"] == "GroupClosed" for child in children)
+    assert children == ["GroupClosed"] * 3  # the first child forks one more
 
 
 def test_a_stopped_rank_is_noticed_after_the_deadline() -> None:
-    with Job(4, WATCHED.format(count=1), env={"RING_TIMEOUT": "2"}) as job:
+    body = """
+ring.init()
+ring.barrier()
+if ring.init().rank() == 2:
+    say(stopped=time.monotonic())
+    os.kill(os.getpid(), signal.SIGSTOP)
+attempt(lambda: ring.all_sum(np.ones(1, np.float32)))
+attempt(ring.barrier)
+"""
+    with Job(4, body, env={"RING_TIMEOUT": "3"}) as job:
+        stopped = float(job.wait_until_said(2, "stopped"))
+        survivors = [job.wait(rank) for rank in (0, 1, 3)]
+    for rank in survivors:
+        first, later = rank.facts
+        assert first["error"] == later["error"] == "PeerLost"
+        assert first["text"] == later["text"]
+        assert "no byte from rank 2 for 3 s" in first["text"]
+        assert "RING_TIMEOUT" in first["text"] or "reports" in first["text"]
+        assert 1.5 < first["at"] - stopped < 13
+
+
+def test_a_rank_that_is_stopped_in_the_middle_is_noticed_after_the_deadline() -> None:
+    """Whom the first to give up has missed depends on how far each of them had come."""
+    with Job(4, WATCHED.format(count=1), env={"RING_TIMEOUT": "3"}) as job:
         for rank in range(4):
             job.wait_until_said(rank, "joined")
         job.signal(2, signal.SIGSTOP)
-        began = time.monotonic()
+        stopped = time.monotonic()
         survivors = [job.wait(rank) for rank in (0, 1, 3)]
-        waited = time.monotonic() - began
-    assert 1.5 < waited < 12
     for error, text in errors_of(survivors):
         assert error == "PeerLost"
-        assert "no byte from rank 2 for 2 s" in text
+        assert re.search("no byte from rank [0-3] for 3 s", text)
         assert "RING_TIMEOUT" in text or "reports" in text
+    assert all(1.5 < rank.facts[1]["at"] - stopped < 13 for rank in survivors)
 
 
 def test_a_rank_busy_in_user_code_is_not_lost() -> None:
@@ -164,13 +187,14 @@ attempt(ring.barrier)
 """
     with Job(4, body) as job:
         finished = job.finish()
-    for rank in finished:
-        last = next(fact for fact in rank.facts if fact["error"])
-        assert last["error"] == "CollectiveMismatch", rank
-        assert last["seconds"] < 2
-        assert theirs in last["text"]
-        assert ours in last["text"]
-        assert "rank 2" in last["text"]
+    faults = [next(fact for fact in rank.facts if fact["error"]) for rank in finished]
+    last_call = max(fault["began"] for fault in faults)
+    for fault in faults:
+        assert fault["error"] == "CollectiveMismatch", fault
+        assert fault["at"] - last_call < 2
+        assert theirs in fault["text"]
+        assert ours in fault["text"]
+        assert "rank 2" in fault["text"]
 
 
 def test_a_message_where_a_collective_is_expected() -> None:
@@ -178,16 +202,18 @@ def test_a_message_where_a_collective_is_expected() -> None:
     body = """
 world = ring.init()
 if world.rank() == 2:
-    ring.send(np.ones(5), 3)
+    attempt(lambda: ring.send(np.ones(5), 3))
     time.sleep(2)
     attempt(ring.barrier)
 else:
     attempt(lambda: ring.all_sum(np.ones(500)))
 """
-    for rank in run_job(4, body):
-        (fact,) = rank.facts
+    finished = run_job(4, body)
+    last_call = max(rank.facts[0]["began"] for rank in finished)
+    for rank in finished:
+        fact = rank.facts[-1]
         assert fact["error"] == "CollectiveMismatch"
-        assert fact["seconds"] < 2
+        assert fact["at"] - max(last_call, fact["began"]) < 2
         assert "rank 2 is in send to rank 3 of float64 (5,), 40 bytes" in fact["text"]
         assert "rank 3 is in all_sum of float64 (500,), 4000 bytes" in fact["text"]
 
@@ -197,17 +223,19 @@ def test_a_rank_that_leaves_early_is_named_on_all() -> None:
     body = """
 world = ring.init()
 if world.rank() == 2:
-    ring.all_sum(1)
+    attempt(lambda: ring.all_sum(1))
 else:
     attempt(lambda: (ring.all_sum(1), ring.all_sum(np.ones(3, np.float32))))
 """
-    for rank in run_job(4, body):
+    finished = run_job(4, body)
+    left = finished[2].facts[0]["at"]
+    for rank in finished:
         if rank.rank != 2:
             (fact,) = rank.facts
             assert fact["error"] == "PeerLost"
             assert "rank 2 left after 2 collectives" in fact["text"]
             assert "in all_sum of float32 (3,), 12 bytes" in fact["text"]
-            assert fact["seconds"] < 2
+            assert fact["at"] - left < 2
 
 
 @pytest.mark.parametrize("opening", ["world = ring.init()\nif True:", "with ring.init() as world:"])
@@ -215,12 +243,14 @@ def test_a_rank_that_raises_is_named_with_its_exception(opening: str) -> None:
     body = f"""
 {opening}
     if world.rank() == 2:
+        say(at=time.monotonic())
         raise ValueError("no such file: weights.bin")
     attempt(lambda: ring.all_sum(np.ones(3, np.float32)))
 """
     with Job(4, body) as job:
         finished = job.finish()
     assert [rank.returncode for rank in finished] == [0, 0, 1, 0]
+    raised = finished[2].facts[0]["at"]
     for rank in finished:
         if rank.rank != 2:
             (fact,) = rank.facts
@@ -229,7 +259,7 @@ def test_a_rank_that_raises_is_named_with_its_exception(opening: str) -> None:
                 "rank 2 left after 1 collectives (raised ValueError: no such file: weights.bin)"
                 in fact["text"]
             )
-            assert fact["seconds"] < 5
+            assert fact["at"] - raised < 5
 
 
 def test_leaving_right_after_the_last_collective_harms_nobody() -> None:
@@ -247,20 +277,24 @@ if world.rank() % 2:
 
 
 def test_an_interrupt_in_the_middle_breaks_the_group_on_all_ranks() -> None:
-    """Rank 1 gets its Ctrl-C once it is seen to be inside an all_sum of 64 MiB."""
+    """Rank 1 gets its Ctrl-C inside an all_sum of 64 MiB, which rank 2 keeps from ending."""
     body = """
 import psutil, threading
 world = ring.init()
 large = np.ones(16 * 1024**2, np.float32)
-ring.all_sum(large, out=large)
+pressed = os.path.join(os.path.dirname(os.environ["JOB_START"]), "pressed")
 def press_ctrl_c():
     while not world.ring._lock.locked():
         time.sleep(0.001)
+    time.sleep(0.1)
     os.kill(os.getpid(), signal.SIGINT)
+    open(pressed, "w").close()
 if world.rank() == 1:
     threading.Thread(target=press_ctrl_c, daemon=True).start()
+while world.rank() == 2 and not os.path.exists(pressed):
+    time.sleep(0.01)
 try:
-    attempt(lambda: [ring.all_sum(large, out=large) for _ in range(1000)])
+    attempt(lambda: ring.all_sum(large, out=large))
 except KeyboardInterrupt:
     say(interrupted=True)
 attempt(ring.barrier)
@@ -283,15 +317,14 @@ if world.rank() == 2:
     sock = world.ring.right.data[0].sock
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     sock.close()
-    time.sleep(2)
+    time.sleep(600)
 attempt(ring.barrier)
 """
     with Job(4, body) as job:
-        finished = job.finish()
-    for rank in finished:
-        assert (rank.rank == 2) or rank.facts[0]["error"] == "PeerLost"
-    assert "the connection to rank 2" in finished[3].facts[0]["text"]
-    assert "reset" in finished[3].facts[0]["text"]
+        faults = [job.wait(rank).facts[0] for rank in (0, 1, 3)]
+    assert [fault["error"] for fault in faults] == ["PeerLost"] * 3
+    assert "the connection to rank 2" in faults[2]["text"]
+    assert "reset" in faults[2]["text"]
 
 
 def test_the_interpreter_ends_whatever_state_the_group_is_in() -> None:
@@ -306,11 +339,9 @@ elif world.rank() == 1:
     world.close()
     world.close()
 """
-    began = time.monotonic()
     with Job(3, body) as job:
-        finished = job.finish(within=20)
+        finished = job.finish(within=45)  # and not the 60 s of RING_TIMEOUT
     assert [rank.returncode for rank in finished] == [0, 0, 0]
-    assert time.monotonic() - began < 20
 
 
 def test_after_an_error_nothing_is_left_behind() -> None:

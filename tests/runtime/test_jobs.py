@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -56,10 +57,10 @@ def test_everything_over_tcp(size: int, width: int) -> None:
 
 
 def test_two_ranks_are_joined_and_have_a_result_in_a_third_of_a_second() -> None:
-    """The best of five, since the machine may be busy with something else."""
+    """The best of twenty, since the machine may be busy with something else."""
     body = """
 times = []
-for _ in range(5):
+for _ in range(20):
     ring.barrier() if times else None
     world = ring.init()
     world.close()
@@ -74,11 +75,12 @@ say(best=min(times))
 
 
 def test_importing_the_package_takes_a_quarter_of_a_second_at_most(root: Path) -> None:
-    times = []
+    """The best of up to twenty, since the machine may be busy with something else."""
+    times: list[float] = []
     script = (
         "import time; t = time.perf_counter(); import ring_runtime; print(time.perf_counter() - t)"
     )
-    for _ in range(5):
+    while len(times) < 20 and min(times, default=1.0) >= 0.25:
         done = subprocess.run(
             [sys.executable, "-c", script], cwd=root, capture_output=True, text=True, check=True
         )
@@ -96,13 +98,12 @@ def test_ranks_may_start_in_any_order() -> None:
 def test_after_five_seconds_a_rank_says_whom_it_waits_for() -> None:
     addresses = free_addresses(2)
     with Job(2, "ring.init(); say(total=ring.all_sum(1))", addresses=addresses, ranks=[0]) as job:
-        until = time.monotonic() + 40
-        while not job.stderr(0) and time.monotonic() < until:
-            job._doze(0)
-        warning = job.stderr(0)
+        job.wait_until(lambda: job.stderr(0), within=45)
         job.start(1)
         finished = job.finish()
-    assert warning.startswith(f"rank 0 has waited 5 s for rank 1 to answer at {addresses[1][0]}")
+    warning = finished[0].stderr
+    late = f" s for rank 1 to answer at {addresses[1][0]}"
+    assert re.match(rf"rank 0 has waited [5-9]{re.escape(late)}", warning), warning
     assert "connection refused: the host is up and nothing listens on that TCP port" in warning
     assert f"for rank 1 to connect to {addresses[0][0]}" in warning
     assert [rank.facts for rank in finished] == [[{"total": 2}]] * 2
@@ -111,35 +112,38 @@ def test_after_five_seconds_a_rank_says_whom_it_waits_for() -> None:
 def test_a_rank_whose_neighbours_are_there_says_so_too() -> None:
     body = "ring.init(); say(total=ring.all_sum(1))"
     with Job(4, body, ranks=[0, 1, 3]) as job:
-        until = time.monotonic() + 40
-        while not job.stderr(0) and time.monotonic() < until:
-            job._doze(0)
+        job.wait_until(lambda: job.stderr(0), within=45)
         job.start(2)
         finished = job.finish()
     assert [rank.facts for rank in finished] == [[{"total": 4}]] * 4
-    assert finished[0].stderr.startswith(
-        "rank 0, which has joined, has waited 5 s for rank 1 and rank 3\n"
-    )
+    said = finished[0].stderr
+    assert re.match(
+        r"rank 0, which has joined, has waited [5-9] s for rank 1 and rank 3\n", said
+    ), said
 
 
-def test_a_long_wait_in_a_collective_is_reported_with_the_rank_that_is_late() -> None:
-    """After a minute; here after a second."""
+def test_a_long_wait_in_a_collective_is_reported_with_the_rank_that_is_late(
+    tmp_path: Path,
+) -> None:
+    """After a minute; here after a second. Rank 1 comes once it has been reported twice."""
     body = """
 import ring_runtime.patience as patience
 patience._FIRST_REPORT_S = 1.0
 world = ring.init()
 if world.rank() == 1:
-    time.sleep(2.5)
+    while not os.path.exists(os.environ["GO"]):
+        time.sleep(0.01)
 say(total=ring.all_sum(np.ones(3, np.float32))[0].item())
 """
-    finished = run_job(2, body)
+    with Job(2, body, env={"GO": str(tmp_path / "go")}) as job:
+        job.wait_until(lambda: job.stderr(0).count("\n") >= 2, within=45)
+        (tmp_path / "go").touch()
+        finished = job.finish()
     assert [rank.facts for rank in finished] == [[{"total": 2.0}]] * 2
-    assert finished[0].stderr.splitlines() == [
-        "rank 0 in all_sum of float32 (3,), 12 bytes, number 1 of group 00000000 has waited 1 s "
-        "for rank 1",
-        "rank 0 in all_sum of float32 (3,), 12 bytes, number 1 of group 00000000 has waited 2 s "
-        "for rank 1",
-    ]
+    where = r"rank 0 in all_sum of float32 \(3,\), 12 bytes, number 1 of group 00000000"
+    first, second, *_ = finished[0].stderr.splitlines()
+    assert re.fullmatch(where + r" has waited [1-9] s for rank 1", first), first
+    assert re.fullmatch(where + r" has waited [2-9] s for rank 1", second), second
     assert finished[1].stderr == ""
 
 
