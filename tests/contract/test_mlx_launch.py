@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.tcp_ports import free_tcp_ports
+
 OURS = [sys.executable, "-m", "distconfig.launch.cli"]
 THEIRS = [str(Path(sys.executable).parent / "mlx.launch")]
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,37 +74,35 @@ RDMA.append(["rdma_en3", "rdma_en4", None])
     ("hostfile", "words"),
     [
         pytest.param(None, ["-n", "1"], id="alone"),
-        pytest.param(None, ["-n", "3", "-p", "31971"], id="three here"),
-        pytest.param(None, ["-n", "2", "--env", "A=x=y z", "-p", "31971"], id="a variable"),
+        pytest.param(None, ["-n", "3", "-p", "PORT"], id="three here"),
+        pytest.param(None, ["-n", "2", "--env", "A=x=y z", "-p", "PORT"], id="a variable"),
         pytest.param(
             [LOCAL, {"ssh": "127.0.0.1", "ips": ["127.0.0.2", "127.0.0.3"]}],
-            ["--connections-per-ip", "2", "--starting-port", "31971"],
+            ["--connections-per-ip", "2", "--starting-port", "PORT"],
             id="list form",
         ),
         pytest.param(
             {"backend": "ring", "envs": ["A=1"], "hosts": [{**LOCAL, "rdma": []}] * 2},
-            ["-p", "31971"],
+            ["-p", "PORT"],
             id="object form",
         ),
         pytest.param(
             {"backend": "ring", "envs": ["A=1"], "hosts": [LOCAL] * 2},
-            ["-p", "31971", "--env", "A=2", "--cwd", "/"],
+            ["-p", "PORT", "--env", "A=2", "--cwd", "/"],
             id="a variable twice and a folder",
         ),
         pytest.param(
             [{**LOCAL, "rdma": row} for row in RDMA],
-            ["--backend", "jaccl", "-p", "31971"],
+            ["--backend", "jaccl", "-p", "PORT"],
             id="jaccl",
         ),
         pytest.param(
             {"backend": "jaccl-ring", "hosts": [{**LOCAL, "rdma": row} for row in RDMA]},
-            ["-p", "31971"],
+            ["-p", "PORT"],
             id="jaccl-ring",
         ),
         pytest.param([LOCAL] * 4, ["--backend", "nccl", "-n", "2"], id="nccl"),
-        pytest.param(
-            None, ["--backend", "nccl", "-n", "2", "--nccl-port", "31971"], id="nccl here"
-        ),
+        pytest.param(None, ["--backend", "nccl", "-n", "2", "--nccl-port", "PORT"], id="nccl here"),
     ],
 )
 def test_ranks_see_the_same(
@@ -111,6 +111,8 @@ def test_ranks_see_the_same(
     if hostfile is not None:
         (tmp_path / "h.json").write_text(json.dumps(hostfile))
         words = ["--hostfile", "h.json", *words]
+    port = str(free_tcp_ports(8))
+    words = [port if word == "PORT" else word for word in words]
     if "--cwd" in words:
         program = [*program[:-1], str(tmp_path / "show.py")]
     theirs = ranks_of(THEIRS, *words, *program, cwd=tmp_path)
@@ -157,7 +159,7 @@ def test_every_option_of_theirs_is_one_of_ours(tmp_path: Path) -> None:
 def test_ring_programs_run_under_both(
     launcher: list[str], script: str, printed: str, tmp_path: Path
 ) -> None:
-    port = 20_000 + os.getpid() % 10_000
+    port = free_tcp_ports(4)
     # MLX computes the sum in the middle of printing it; buffered, its line stays whole.
     words = ["-n", "4", "-p", str(port), "--env", "PYTHONUNBUFFERED=", "--", sys.executable]
     lines = run(launcher, *words, str(ROOT / "examples" / script), cwd=tmp_path)

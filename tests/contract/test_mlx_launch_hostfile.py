@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ring_runtime.hostfile import Hostfile, HostfileEntry, render_hostfile
+from tests.tcp_ports import free_tcp_ports
 
 LAUNCH = Path(sys.executable).with_name("mlx.launch")
 PROGRAM = """
@@ -22,26 +22,6 @@ print("rank", world.rank(), "sum", total.item(), "color", os.environ.get("COLOR"
 """
 PAIR = (HostfileEntry("127.0.0.1", ("127.0.0.1",)), HostfileEntry("127.0.0.1", ("127.0.0.1",)))
 WIDE = tuple(HostfileEntry("127.0.0.1", ("127.0.0.1", "127.0.0.1")) for _ in range(2))
-
-
-def free_port_range(count: int) -> int:
-    """The first of some consecutive TCP ports that are all free at this moment."""
-    while True:
-        with socket.socket() as first:
-            first.bind(("127.0.0.1", 0))
-            start = first.getsockname()[1]
-            if start + count > 65535:
-                continue
-            others = [socket.socket() for _ in range(count - 1)]
-            try:
-                for offset, each in enumerate(others, start=1):
-                    each.bind(("127.0.0.1", start + offset))
-            except OSError:
-                continue
-            finally:
-                for each in others:
-                    each.close()
-            return int(start)
 
 
 @pytest.mark.parametrize(
@@ -59,13 +39,13 @@ def test_two_ranks_run(tmp_path: Path, hostfile: Hostfile, color: str) -> None:
     path.write_text(render_hostfile(hostfile))
     program.write_text(PROGRAM)
     command = [LAUNCH, "--backend", "ring", "--hostfile", path]
-    command += ["--starting-port", str(free_port_range(4)), "--", sys.executable, program]
+    command += ["--starting-port", str(free_tcp_ports(4)), "--", sys.executable, program]
     ran = subprocess.run(
         [str(word) for word in command],
         stdin=subprocess.PIPE,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=100,
         check=False,
     )
     lines = sorted(line for line in ran.stdout.splitlines() if line.startswith("rank"))

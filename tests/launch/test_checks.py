@@ -13,6 +13,7 @@ import pytest
 
 from distconfig.launch.agent_checks import find_listener
 from tests.launch.jobs import Ended
+from tests.tcp_ports import free_tcp_ports
 
 Run = Callable[..., Ended]
 Script = Callable[..., str]
@@ -22,9 +23,10 @@ REFUSED = "distributed_launch: nothing was started because of"
 
 @pytest.fixture
 def taken() -> Iterator[int]:
-    """A TCP port of 127.0.0.1 on which this process listens."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield server.getsockname()[1]
+    """A TCP port of 127.0.0.1 on which this process listens, between two that are free."""
+    port = free_tcp_ports(3) + 1
+    with socket.create_server(("127.0.0.1", port)):
+        yield port
 
 
 def test_a_tcp_port_that_is_taken_and_by_whom(taken: int, run: Run) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from tests.launch.conftest import Launch
 from tests.launch.jobs import Ended
+from tests.tcp_ports import free_tcp_ports
 
 Run = Callable[..., Ended]
 Script = Callable[..., str]
@@ -37,8 +38,10 @@ say(rank, os.environ["MLX_WORLD_SIZE"], mode(path), mode(path.parent), path.read
 
 def test_ports_count_up_from_the_one_that_is_given(run: Run, script: Script) -> None:
     name = script('say(pathlib.Path(os.environ["MLX_HOSTFILE"]).read_text())')
-    ended = run("-n", "2", "-p", "31913", "--connections-per-ip", "2", name)
-    line = '[["127.0.0.1:31913","127.0.0.1:31914"],["127.0.0.1:31915","127.0.0.1:31916"]]'
+    port = free_tcp_ports(4)
+    ended = run("-n", "2", "-p", str(port), "--connections-per-ip", "2", name)
+    one, two, three, four = (f'"127.0.0.1:{port + index}"' for index in range(4))
+    line = f"[[{one},{two}],[{three},{four}]]"
     assert ended.out.decode().splitlines() == [line, line]
 
 
@@ -147,8 +150,9 @@ def test_a_hostfile_gives_backend_environment_folder_and_python(
     }
     hostfile = {"backend": "nccl", "envs": ["A=1", "B=0"], "hosts": [entry]}
     (tmp_path / "h.json").write_text(json.dumps(hostfile))
-    ended = run("--hostfile", "h.json", "--nccl-port", "24680", name)
-    assert (ended.text, ended.out.decode()) == ("", f"{tmp_path}/w 1 2 24680\n")
+    port = free_tcp_ports(1)
+    ended = run("--hostfile", "h.json", "--nccl-port", str(port), name)
+    assert (ended.text, ended.out.decode()) == ("", f"{tmp_path}/w 1 2 {port}\n")
 
 
 def test_jaccl_devices_are_in_a_file(run: Run, script: Script, tmp_path: Path) -> None:
@@ -161,8 +165,9 @@ names = "MLX_JACCL_COORDINATOR", "MLX_JACCL_RING", "MLX_HOSTFILE", "RING_SECRET"
 say(open(os.environ["MLX_IBV_DEVICES"]).read(), [os.environ.get(name) for name in names])
 """
     )
-    words = ("--hostfile", "h.json", "--backend", "jaccl-ring", "-p", "31931", name)
-    line = f"{json.dumps(rows)} ['127.0.0.1:31931', '1', None, None]"
+    port = free_tcp_ports(2)
+    words = ("--hostfile", "h.json", "--backend", "jaccl-ring", "-p", str(port), name)
+    line = f"{json.dumps(rows)} ['127.0.0.1:{port}', '1', None, None]"
     assert run(*words).out.decode().splitlines() == [line, line]
 
 
