@@ -171,27 +171,34 @@ def test_ranks_end_with_the_launcher(
     leave: Callable[[Agent], object], agent: Agent, tmp_path: Path
 ) -> None:
     agent.start("sleep", "1000", ranks=2, lost_after_s=2.0)
-    wait_until(lambda: len(agent.ranks()) == 2)
+
+    def has_started() -> bool:
+        agent.say(frames.encode(frames.BEAT))
+        return len(agent.ranks()) == 2
+
+    wait_until(has_started)
     assert len(list(tmp_path.iterdir())) == 1
-    agent.say(frames.encode(frames.BEAT))
     leave(agent)
-    wait_until(lambda: not agent.ranks(), 7.0)
+    wait_until(lambda: not agent.ranks(), 10.0)
     leaves_nothing(agent, tmp_path)
 
 
 def test_while_it_hears_a_heartbeat_it_goes_on(agent: Agent) -> None:
-    agent.start("sleep", "1000", lost_after_s=1.0)
+    agent.start("sleep", "1000", lost_after_s=2.0)
     began = time.monotonic()
-    while time.monotonic() - began < 3.0:
-        agent.hear(frames.BEAT)
+
+    def has_gone_on() -> bool:
         agent.say(frames.encode(frames.BEAT))
+        return time.monotonic() - began > 4.5
+
+    wait_until(has_gone_on)
     assert len(agent.ranks()) == 1
 
 
 def test_a_launcher_that_stands_still_is_given_up(
     launch: Launch, script: Script, until_ready: Until
 ) -> None:
-    job = launch("-n", "2", "--lost-after", "1", script("ready(); signal.pause()"))
+    job = launch("-n", "2", "--lost-after", "3", script("ready(); signal.pause()"))
     until_ready(2)
     job.send(signal.SIGSTOP)
     wait_until(lambda: list(job.processes()) == [job.process.pid])

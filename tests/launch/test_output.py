@@ -171,7 +171,7 @@ def test_a_reader_that_reads_no_more_does_not_keep_a_launcher_told_to_end(
     job = launch("-n", "1", script("ready()\nwhile True: os.write(1, b'x' * 65536)"))
     until_ready(1)
     job.send(signal.SIGTERM)
-    wait_until(lambda: job.process.poll() is not None, 20.0)
+    wait_until(lambda: job.process.poll() is not None, 60.0)
     assert job.process.returncode == 143
     job.leaves_nothing()
 

@@ -11,7 +11,7 @@ from distconfig.launch.agent_link import AgentLink
 from distconfig.launch.ssh_link import link_over_ssh
 
 
-def receive_all(link: AgentLink, timeout_s: float = 30.0) -> list[frames.Frame]:
+def receive_all(link: AgentLink, timeout_s: float = 90.0) -> list[frames.Frame]:
     """Every frame up to the end, which must come while our own end is open."""
     deadline = time.monotonic() + timeout_s
     received: list[frames.Frame] = []

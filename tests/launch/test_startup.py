@@ -9,11 +9,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 RANKS = 4
 ROUNDS = 5
 MLX_LAUNCH = Path(sys.executable).parent / "mlx.launch"
 
 
+@pytest.mark.slow  # it measures, and shares its cores with no other test
 def test_four_ranks_cost_little_more_than_four_interpreters(tmp_path: Path) -> None:
     """At most 0.35 s more, and less than with `mlx.launch`.
 

@@ -142,8 +142,8 @@ def test_in_the_background_it_runs_without_reading(
     wait_until((tmp_path / "ready-0").exists)
     # The shell, the launcher, its agent: the words of the first contain those of the others.
     launcher = min(pid for pid, words in job.processes().items() if " -m distconfig" in words[:80])
-    state = Path(f"/proc/{launcher}/stat").read_text().rpartition(")")[2].split()[0]
-    assert state == "S"
+    stat = Path(f"/proc/{launcher}/stat")
+    wait_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "S")  # and not T
     os.kill(launcher, signal.SIGTERM)
     terminal.read_until(rb"code 143\r\n")
     job.end()
