@@ -12,10 +12,10 @@ from ring_runtime.group import Group, make_world
 from ring_runtime.neighbour import Neighbour
 from ring_runtime.ring import Ring
 
-DEADLINE_S = 60.0
+DEADLINE_S = 100.0
 
 
-def make_rings(size: int, *, width: int = 1, timeout: float = 30.0) -> list[Ring]:
+def make_rings(size: int, *, width: int = 1, timeout: float = 80.0) -> list[Ring]:
     """The rings of all ranks; with one rank, a ring of nobody else."""
     if size == 1:
         return [Ring(0, 1, None, None)]
@@ -39,7 +39,7 @@ def run_ranks(
     body: Callable[[Group], Any],
     *,
     width: int = 1,
-    timeout: float = 30.0,
+    timeout: float = 80.0,
     close: bool = True,
 ) -> list[Any]:
     """What ``body`` returned or raised on each rank, all of them at once.

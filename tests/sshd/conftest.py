@@ -44,7 +44,7 @@ class Connector:
         self._opened: list[Connection] = []
 
     def connect(
-        self, *hosts: str, accept_new: bool = False, timeout_s: float = 20.0
+        self, *hosts: str, accept_new: bool = False, timeout_s: float = 60.0
     ) -> dict[str, Connection | ProbeError]:
         """What `connect_hosts` returns."""
         found = connect_hosts(
@@ -62,7 +62,7 @@ class Connector:
         assert not isinstance(connection, ProbeError), str(connection)
         return connection
 
-    def fail(self, host: str, *, accept_new: bool = False, timeout_s: float = 20.0) -> ProbeError:
+    def fail(self, host: str, *, accept_new: bool = False, timeout_s: float = 60.0) -> ProbeError:
         """The error for a host that is expected not to work."""
         error = self.connect(host, accept_new=accept_new, timeout_s=timeout_s)[host]
         assert isinstance(error, ProbeError)

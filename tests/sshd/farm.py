@@ -39,7 +39,7 @@ exec chroot "$folder/mnt/root" /usr/sbin/sshd -D -e -f /etc/farm_sshd_config
 """
 
 
-def wait_until(condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
+def wait_until(condition: Callable[[], bool], timeout_s: float = 90.0) -> None:
     """Return once a condition holds; fail if it does not within the time."""
     deadline = time.monotonic() + timeout_s
     pause = threading.Event()

@@ -45,7 +45,7 @@ def test_ten_mebibytes_of_anything_come_back_unchanged(connection: Connection) -
     feeding = in_background(feed)
     assert read_all(channel.recv) == data
     feeding.join()
-    assert channel.exit_status(20) == 0
+    assert channel.exit_status(60) == 0
     channel.close()
 
 
@@ -53,7 +53,7 @@ def test_the_two_streams_stay_apart(connection: Connection) -> None:
     channel = connection.open_channel(("/bin/sh", "-c", "printf out; printf err >&2; exit 9"))
     assert read_all(channel.recv) == b"out"
     assert read_all(channel.recv_stderr) == b"err"
-    assert channel.exit_status(20) == 9
+    assert channel.exit_status(60) == 9
     channel.close()
 
 
@@ -70,7 +70,7 @@ def test_every_way_to_end_has_its_status(
 ) -> None:
     channel = connection.open_channel(command)
     assert read_all(channel.recv) == b""
-    assert channel.exit_status(20) == status
+    assert channel.exit_status(60) == status
     channel.close()
 
 
@@ -92,7 +92,7 @@ def test_closing_wakes_whoever_waits(connection: Connection) -> None:
     readers.append(in_background(lambda: received.append(channel.recv(10))))
     channel.close()
     for reader in readers:
-        reader.join(20)
+        reader.join(60)
     assert received == [b"x", b"", b""]
     assert channel.recv(10) == b""
 
@@ -100,7 +100,7 @@ def test_closing_wakes_whoever_waits(connection: Connection) -> None:
 def test_sending_to_a_command_that_ended_is_an_error(connection: Connection) -> None:
     channel = connection.open_channel(("/bin/true",))
     assert read_all(channel.recv) == b""
-    assert channel.exit_status(20) == 0
+    assert channel.exit_status(60) == 0
     with pytest.raises(ProbeError):
         channel.send(bytes(16 << 20))
     channel.close()
@@ -150,20 +150,20 @@ def test_a_command_is_held_back_while_nobody_reads(
     wait_until(is_held_back)
     assert seen_there.stat().st_size < lines // 4
     assert len(read_all(channel.recv)) == lines * 16384
-    assert channel.exit_status(20) == 0
+    assert channel.exit_status(60) == 0
     channel.close()
 
 
 def test_a_script_gets_its_time_and_no_more(connection: Connection) -> None:
     start = time.monotonic()
     with pytest.raises(CommandFailed) as caught:
-        connection.run("echo begun >&2; sleep 1000", timeout_s=1)
-    assert time.monotonic() - start < 10
+        connection.run("echo begun >&2; sleep 1000", timeout_s=4)
+    assert time.monotonic() - start < 30
     assert (caught.value.what, caught.value.stderr_tail) == (
-        "a script did not end within 1 s",
+        "a script did not end within 4 s",
         "begun",
     )
-    assert connection.run("echo still here", timeout_s=20).stdout == b"still here\n"
+    assert connection.run("echo still here", timeout_s=60).stdout == b"still here\n"
 
 
 def test_output_without_end_is_cut_off(
@@ -177,7 +177,7 @@ def test_output_without_end_is_cut_off(
 
 def test_scripts_run_at_the_same_time_on_one_connection(connection: Connection) -> None:
     """Each waits for a file that only the other one makes."""
-    folder = connection.run("mktemp -d", timeout_s=20).stdout.decode().strip()
+    folder = connection.run("mktemp -d", timeout_s=60).stdout.decode().strip()
     results: list[int] = []
 
     def meet(mine: str, theirs: str) -> None:
@@ -188,7 +188,7 @@ def test_scripts_run_at_the_same_time_on_one_connection(connection: Connection) 
     for thread in threads:
         thread.join()
     assert results == [0, 0]
-    connection.run(f"rm -r {folder}", timeout_s=20)
+    connection.run(f"rm -r {folder}", timeout_s=60)
 
 
 def test_a_host_that_goes_away_is_noticed(farm: Farm, connector: Connector) -> None:
@@ -206,7 +206,7 @@ def test_a_host_that_goes_away_is_noticed(farm: Farm, connector: Connector) -> N
     running = in_background(run)
     wait_until(lambda: (host.shared / "running").exists())
     host.stop()
-    running.join(30)
+    running.join(60)
     assert [str(error) for error in errors] == [
         "the connection ended before the script did -- studio1 --"
         " See whether the host restarted, or its network changed."

@@ -56,7 +56,7 @@ def test_a_key_file_of_any_kind_opens_the_door(
     key = farm.folder / "my_key"
     make_key(key, kind, "", *more)
     host = farm.add("studio1", files=authorized(key), options={"IdentityFile": str(key)})
-    assert connector.reach("studio1").run("echo in", timeout_s=20).stdout == b"in\n"
+    assert connector.reach("studio1").run("echo in", timeout_s=60).stdout == b"in\n"
     assert "Accepted publickey for root" in host.log
 
 
@@ -66,7 +66,7 @@ def test_the_user_in_the_configuration_or_before_the_name_logs_in(
     farm.add("studio1", options={"User": "ada"})
     farm.add("studio2")
     for name in ("studio1", "ada@studio2"):
-        assert connector.reach(name).run("id -un", timeout_s=20).stdout == b"ada\n"
+        assert connector.reach(name).run("id -un", timeout_s=60).stdout == b"ada\n"
 
 
 def test_tokens_and_variables_in_paths_are_replaced(

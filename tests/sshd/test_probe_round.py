@@ -35,7 +35,7 @@ OUTPUTS = {
 
 
 def record(
-    connections: dict[str, Connection | ProbeError], timeout_s: float = 30.0
+    connections: dict[str, Connection | ProbeError], timeout_s: float = 90.0
 ) -> dict[str, HostRecording]:
     recording = record_hosts(connections, operator=OPERATOR, timeout_s=timeout_s)
     assert [each.host for each in recording.hosts] == list(connections)
@@ -51,6 +51,7 @@ def channels_opened(host: FarmHost) -> int:
     return host.log.count("Starting session: command")
 
 
+@pytest.mark.slow  # it measures, and shares its cores with no other test
 def test_sixteen_hosts_that_need_a_second_each_are_asked_in_under_five(
     farm: Farm, connector: Connector
 ) -> None:
@@ -63,7 +64,7 @@ def test_sixteen_hosts_that_need_a_second_each_are_asked_in_under_five(
         start = time.monotonic()
         recorded = record(connector.connect(*names))
         seconds = time.monotonic() - start
-        if seconds < 5 or rounds == 3:
+        if seconds < 5 or rounds == 5:
             break
     assert seconds < 5
     for host in hosts:
@@ -145,10 +146,10 @@ def test_a_host_that_hangs_is_given_up_and_the_others_kept(
         "hanging", files=fake_commands(OUTPUTS, before={"networksetup_ports": "exec sleep 98765"})
     )
     farm.add("studio1", files=fake_commands(OUTPUTS))
-    connections = connector.connect("hanging", "studio1", "no-such-host.invalid", timeout_s=5)
+    connections = connector.connect("hanging", "studio1", "no-such-host.invalid", timeout_s=20)
     start = time.monotonic()
-    recorded = record(connections, timeout_s=2)
-    assert time.monotonic() - start < 8
+    recorded = record(connections, timeout_s=6)
+    assert time.monotonic() - start < 45
     assert (recorded["studio1"].error, len(recorded["studio1"].probes)) == (
         None,
         sum(not probe.instead_of for probe in PROBES),
@@ -156,7 +157,7 @@ def test_a_host_that_hangs_is_given_up_and_the_others_kept(
     error = recorded["hanging"].error
     assert isinstance(error, CommandFailed)
     assert str(error) == (
-        "it did not end within 2 s -- hanging: /usr/sbin/networksetup -listallhardwareports --"
+        "it did not end within 6 s -- hanging: /usr/sbin/networksetup -listallhardwareports --"
         " Run that command there by hand and see why it hangs."
     )
     assert list(recorded["hanging"].probes) == ["uname", "system_profiler"]

@@ -150,7 +150,7 @@ def test_a_second_thread_is_refused_and_does_no_harm() -> None:
 
     def body(world: Group) -> Any:
         if world.rank() == 1:
-            assert refused.wait(30)
+            assert refused.wait(80)
             return ring.all_sum(ONES, group=world)
         results: list[Any] = []
         first = threading.Thread(
@@ -162,7 +162,7 @@ def test_a_second_thread_is_refused_and_does_no_harm() -> None:
                 ring.barrier(group=world) if world.ring._lock.locked() else None
             except UsageError:
                 refused.set()
-        first.join(30)
+        first.join(80)
         return results[0]
 
     for total in results_of(run_ranks(2, body)):

@@ -75,7 +75,7 @@ def test_both_send_more_than_fits_into_the_sockets(
     other = threading.Thread(target=swap, args=(pair[1], words[1], piece, buckets[1]))
     other.start()
     swap(pair[0], words[0], piece, buckets[0])
-    other.join(30)
+    other.join(90)
     assert buckets[0].data[: len(words[1])] == words[1]
     assert buckets[1].data[: len(words[0])] == words[0]
 

@@ -27,14 +27,14 @@ def test_results_and_errors_come_in_the_order_of_the_hosts() -> None:
     error = Unreachable("off", host="b")
 
     def first() -> str:
-        assert went.wait(20)
+        assert went.wait(80)
         return "first"
 
     def last() -> str:
         went.set()
         return "last"
 
-    results = ask_all({"a": first, "b": fail_with(error), "c": last}, timeout_s=30, give_up=late)
+    results = ask_all({"a": first, "b": fail_with(error), "c": last}, timeout_s=90, give_up=late)
     assert list(results.items()) == [("a", "first"), ("b", error), ("c", "last")]
 
 
@@ -46,8 +46,8 @@ def test_a_task_that_hangs_is_left_behind() -> None:
         return "too late"
 
     start = time.monotonic()
-    results = ask_all({"a": hang, "b": lambda: "b"}, timeout_s=0.2, give_up=late)
-    assert time.monotonic() - start < 10
+    results = ask_all({"a": hang, "b": lambda: "b"}, timeout_s=2, give_up=late)
+    assert time.monotonic() - start < 60
     release.set()
     assert results["b"] == "b"
     error = results["a"]
