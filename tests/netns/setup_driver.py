@@ -22,6 +22,7 @@ from distconfig.survey import survey_recording
 def main(hosts: list[str], dead_man_s: int, wait_s: int) -> None:
     """Plan, say so, wait for a line, apply; hosts wait so long for each other's answers."""
     apply._WAIT_FOR_PEERS_S = wait_s
+    apply._APPLY_TIMEOUT_S = wait_s + 30.0
     connections = connect_hosts(hosts)
     recording = record_hosts(connections)
     topology = survey_recording(recording).topology

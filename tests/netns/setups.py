@@ -6,13 +6,14 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.netns.steps import wait_until
 from tests.simulated_macs import SimulatedMac, SimulatedMacs
 
 __all__ = [
     "auto_setup",
+    "await_end_of_processes",
     "carried_by",
     "journals",
-    "processes_left",
     "states",
     "stop_answering",
     "teardown",
@@ -42,8 +43,15 @@ def journals(macs: SimulatedMacs) -> list[Path]:
     return sorted(folder.iterdir()) if folder.exists() else []
 
 
-def processes_left(mac: SimulatedMac) -> list[str]:
-    """Processes of the user that a setup or teardown has started and not ended."""
+def await_end_of_processes(macs: SimulatedMacs) -> None:
+    """Wait until no process is left that a setup or teardown has started on a host.
+
+    Not for so long that a dead-man that was not called off would have ended by itself.
+    """
+    wait_until(lambda: not any(_processes_left(mac) for mac in macs), 30)
+
+
+def _processes_left(mac: SimulatedMac) -> list[str]:
     listed = mac.run(["/bin/ps", "-axww", "-o", "command="]).stdout.splitlines()
     return [line for line in listed if "dead-man" in line or line.startswith(("sleep", "/bin/sh"))]
 

@@ -10,8 +10,8 @@ from tests.simulated_macs import SimulatedMac, SimulatedMacs
 __all__ = ["address_both_ends", "await_ping", "carried", "reaches", "sudo", "wait_until"]
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
-    """Wait for something to come true."""
+def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
+    """Wait for something to come true; it takes so long only on a machine that is very busy."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not come true in time"

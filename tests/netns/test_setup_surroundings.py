@@ -11,8 +11,8 @@ import pytest
 
 from tests.netns.setups import (
     auto_setup,
+    await_end_of_processes,
     journals,
-    processes_left,
     states,
     teardown,
 )
@@ -294,7 +294,7 @@ def test_the_printed_sudoers_snippet_is_the_only_right_needed(tmp_path: Path) ->
         undone = teardown(macs)
         assert undone.returncode == 0, undone.stderr
         assert states(macs) == before
-        assert all(processes_left(mac) == [] for mac in macs)
+        await_end_of_processes(macs)
 
 
 # Other clusters, and reboots
