@@ -16,6 +16,7 @@ import pytest
 
 from tests.doctor_answers import SHARING_ON
 from tests.netns.setups import auto_setup
+from tests.netns.steps import wait_until
 from tests.simulated_macs import SimulatedMac, SimulatedMacs, ring_of, simulated
 
 HOSTS = "studio1,studio2,studio3,studio4"
@@ -49,7 +50,7 @@ def test_a_healthy_ring_is_one_green_line(macs: SimulatedMacs) -> None:
     assert done.stdout == "\x1b[32m4 hosts, 19 checks: nothing is wrong.\x1b[0m\n"
     assert done.stderr == ""
     assert {mac.name: mac.state() for mac in macs} == before
-    assert [mac.processes() for mac in macs] == [[], [], [], []]
+    wait_until(lambda: all(mac.processes() == [] for mac in macs))
 
 
 # Faults, each with what puts it right

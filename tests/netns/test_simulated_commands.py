@@ -51,7 +51,7 @@ def test_a_cycle_of_up_bridges_does_not_storm(tmp_path: Path) -> None:
     with simulated(layout, tmp_path) as macs:
         await_ping(macs["studio1"], "10.5.0.2")
         assert not reaches(macs["studio1"], "10.5.0.99")
-        assert sum(carried(macs["studio3"]).values()) < 100
+        assert sum(carried(macs["studio3"]).values()) < 1000  # and not hundred thousands
 
 
 def test_the_kernel_refuses_to_bridge_a_port_with_an_address(tmp_path: Path) -> None:
@@ -302,7 +302,7 @@ def test_sudoers_rules_are_read_as_sudo_reads_them() -> None:
 def test_ping_prints_what_apple_s_prints(tmp_path: Path) -> None:
     with simulated(pair(), tmp_path) as macs:
         address_both_ends(macs, ("studio1", "en2"), ("studio2", "en2"))
-        argv = ["/sbin/ping", "-c", "2", "-i", "0.1", "-S", "10.231.0.1", "10.231.0.2"]
+        argv = ["/sbin/ping", "-c", "2", "-i", "1", "-S", "10.231.0.1", "10.231.0.2"]
         done = macs["studio1"].run(argv)
         lines = done.stdout.splitlines()
         assert lines[0] == "PING 10.231.0.2 (10.231.0.2) from 10.231.0.1: 56 data bytes"
@@ -327,7 +327,7 @@ def test_ping_prints_what_apple_s_prints(tmp_path: Path) -> None:
 
 def test_nc_tells_whether_a_tcp_port_is_answered(tmp_path: Path) -> None:
     with simulated(pair(), tmp_path) as macs:
-        argv = ["/usr/bin/nc", "-z", "-G", "1", "-w", "1", macs["studio2"].lan_address]
+        argv = ["/usr/bin/nc", "-z", "-G", "20", "-w", "20", macs["studio2"].lan_address]
         assert macs["studio1"].run([*argv, "22"]).returncode == 0
         assert macs["studio1"].run([*argv, "23"]).returncode == 1
 

@@ -38,13 +38,13 @@ def reapply(macs: SimulatedMacs, hosts: str = HOSTS) -> subprocess.CompletedProc
 
 
 def is_green(macs: SimulatedMacs) -> bool:
-    return macs.run_cli(["verify", "--hosts", HOSTS, "--seconds", "0.3"]).returncode == 0
+    return macs.run_cli(["verify", "--hosts", HOSTS, "--seconds", "1"]).returncode == 0
 
 
 def shape_all(macs: SimulatedMacs) -> None:
-    """Slow enough that this machine is not what limits a cable."""
+    """So slow that what the kernel buffers bridges the pauses of a busy machine."""
     for mac in macs:
-        mac.shape("en3", "200mbit")
+        mac.shape("en3", "50mbit")
 
 
 # studio3 has 10.231.0.10 on en2, towards studio2 en3, and 10.231.0.13 on en3, towards studio4.
@@ -69,7 +69,7 @@ def test_after_a_restart_status_names_every_drift_and_reapply_mends_it(
     assert {mac.name: mac.state() for mac in macs if mac.name != "studio3"} == others
     shape_all(macs)
     assert is_green(macs)
-    assert all(mac.processes() == [] for mac in macs)
+    wait_until(lambda: all(mac.processes() == [] for mac in macs))
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ def test_with_the_printed_persist_commands_a_restart_leaves_nothing_to_mend(
     assert mac.state() == before
     mac.reboot()
     assert drifts(macs) == []
-    assert macs.run_cli(["wait-ready", "--hostfile", "h.json", "--timeout", "60"]).returncode == 0
+    assert macs.run_cli(["wait-ready", "--hostfile", "h.json", "--timeout", "100"]).returncode == 0
     undo = macs.run_cli(["unpersist", "--hosts", "studio3", "--print"])
     run_commands(mac, undo.stdout)
     mac.reboot()
@@ -117,7 +117,7 @@ def test_a_cable_in_another_port_is_named_and_takes_its_address_along(
     assert "en3" not in addresses
     assert drifts(macs) == []
     assert drifts(macs, "--hostfile", str(macs.home / "h.json")) == []
-    ready = macs.run_cli(["wait-ready", "--hostfile", "h.json", "--timeout", "60"])
+    ready = macs.run_cli(["wait-ready", "--hostfile", "h.json", "--timeout", "100"])
     assert ready.returncode == 0, ready.stderr
 
 
@@ -136,7 +136,8 @@ def test_wait_ready_returns_once_the_last_cable_answers(macs: SimulatedMacs) -> 
 
 def test_wait_ready_that_is_out_of_time_names_what_is_missing(macs: SimulatedMacs) -> None:
     macs["studio3"].cut("en3")
-    words = ["wait-ready", "--hostfile", "h.json", "--timeout", "0.1", "--json"]
+    # Long enough for every host to be reached, also on a busy machine.
+    words = ["wait-ready", "--hostfile", "h.json", "--timeout", "5", "--json"]
     done = macs.run_cli(words)
     assert done.returncode == 8
     assert json.loads(done.stdout) == {
