@@ -129,7 +129,6 @@ def test_a_command_that_fails_on_one_host_undoes_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_a_cable_that_carries_nothing_undoes_all(tmp_path: Path) -> None:
     layout = ring_of(3).with_macs(bridge=OFF, ssh_port=2222)
     with simulated(layout, tmp_path) as macs:
@@ -145,7 +144,6 @@ def test_a_cable_that_carries_nothing_undoes_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_a_host_whose_ssh_is_lost_restores_itself_and_the_others_are_undone_at_once(
     tmp_path: Path,
 ) -> None:
@@ -243,7 +241,6 @@ def test_a_killed_setup_is_torn_down(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_a_killed_setup_left_alone_undoes_itself_within_a_minute(tmp_path: Path) -> None:
     layout = ring_of(3).with_macs(bridge=OFF, ssh_port=2222)
     with simulated(layout, tmp_path) as macs:

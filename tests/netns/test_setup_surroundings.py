@@ -301,7 +301,6 @@ def test_the_printed_sudoers_snippet_is_the_only_right_needed(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_two_clusters_share_a_host(tmp_path: Path) -> None:
     edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("d", "e"), ("c", "e")]
     layout = joined("abcde", edges)

@@ -19,7 +19,7 @@ LEAST, MOST = 0.95, 1.25
 MOST_ROUNDS = 15
 
 # With others beside them on the same cores, ranks are late for reasons the formula leaves out.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 # Reno, because bbr, where it is the default, takes cables that idled between two rounds for slow.
 TIMED = """

@@ -151,7 +151,7 @@ def simulated(
     finally:
         if lab.stdin:
             lab.stdin.close()
-        lab.wait(60)
+        lab.wait(120)
 
 
 def start_lab(
@@ -179,7 +179,7 @@ def read_facts(lab: subprocess.Popen[str], folder: Path) -> dict[str, Any]:
     assert lab.stdout is not None
     line = lab.stdout.readline()
     if not line:
-        lab.wait(60)
+        lab.wait(120)
         raise RuntimeError(f"the lab did not start:\n{(folder / 'log').read_text()}")
     facts: dict[str, Any] = json.loads(line)
     return facts

@@ -103,7 +103,7 @@ class SimulatedMac:
         user: str = "",
         env: Mapping[str, str] | None = None,
         input: str | None = None,
-        timeout_s: float = 60,
+        timeout_s: float = 120,
     ) -> subprocess.CompletedProcess[str]:
         """Run a program on the host, not over ssh, and return what it printed."""
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
