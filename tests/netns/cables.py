@@ -83,6 +83,10 @@ class CabledHosts:
         """The words that run a command on a host."""
         return ["ip", "netns", "exec", self.names[rank]]
 
+    def urgent_prefix_of(self, rank: int) -> list[str]:
+        """The words that run a command on a host before all others: one that is measured."""
+        return [*self.prefix_of(rank), "nice", "-n", "-10"]
+
     def _shape(self, name: str, interface: str, rate: str) -> None:
         shape = ["tbf", "rate", rate, "burst", self.burst, "latency", self.latency]
         tc = ["tc", "qdisc", "replace", "dev", interface, "root", *shape]

@@ -43,7 +43,7 @@ def best_time(size: int, nbytes: int, width: int, *, bound: float) -> float:
             size,
             TIMED.format(nbytes=nbytes, bound=bound),
             addresses=hosts.addresses,
-            prefix_of=hosts.prefix_of,
+            prefix_of=hosts.urgent_prefix_of,
         )
     return max(float(rank.facts[0]["best"]) for rank in finished)
 

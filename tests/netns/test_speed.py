@@ -75,7 +75,7 @@ def check(
         hosts.size,
         TIMED.format(calls=bounds, most_rounds=MOST_ROUNDS, pause=pause),
         addresses=hosts.addresses,
-        prefix_of=hosts.prefix_of,
+        prefix_of=hosts.urgent_prefix_of,
         within=250,
     )
     ratios = {
