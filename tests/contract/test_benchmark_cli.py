@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "cli.py"
 
 
@@ -30,7 +28,6 @@ def measure(folder: Path, *words: str) -> dict[str, dict[str, list[float]]]:
     return {row["what"]: row["seconds"] for row in whole["rows"]}
 
 
-@pytest.mark.timeout(300)
 def test_start_up_and_launching_here(tmp_path: Path) -> None:
     words = ("--only", "startup,launching", "--ranks", "2,3", "--over-ssh", "")
     rows = measure(tmp_path, *words)

@@ -6,14 +6,11 @@ import json
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.programs import run
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.timeout(300)
 def test_the_engines_take_turns(tmp_path: Path) -> None:
     report, picture = tmp_path / "report.json", tmp_path / "plot.png"
     script = str(ROOT / "benchmarks" / "collectives.py")
