@@ -30,18 +30,20 @@ def reduce_arrays(group: Group, operation: str, array: Array, name: str, result:
         np.copyto(result, array)
         return
     reduction = group.ring.reduction(operation, array.dtype)
+    small = _is_small(group, array, widens=reduction.widens)
     flat = result.reshape(-1)
     lends = array.flags.c_contiguous and not np.may_share_memory(result, array)
-    is_pair = group.size() == 2 and array.size > 0 and flat.size == array.size and lends
-    if is_pair and _is_small(group, array, widens=reduction.widens):
-        group.run_pair(group.make_pair(operation, array, reduction), array, result)
-        return
     with group.ring:
-        if not _is_small(group, array, widens=reduction.widens):
-            header = group.next_header(operation, array, name)
+        if not small:
+            header = group.calls.next_header(operation, array, name)
             _reduce_large(group, header, array, flat, reduction)
             return
-        parts = group.relay(operation, array, name).run(array, lends=lends)
+        if lends and 0 < array.size == flat.size:
+            ready = group.calls.make_ready(operation, array, reduction)
+            group.calls.stamp(ready.header)
+            ready.run(array, result)
+            return
+        parts = group.calls.relay(operation, array, name).run(array, lends=lends)
         if flat.size != array.size:
             start = group.rank() * flat.size
             parts = [part[start : start + flat.size] for part in parts]
@@ -91,11 +93,11 @@ def gather_arrays(group: Group, array: Array, name: str, rows: Array) -> None:
         return
     with group.ring:
         if _is_small(group, array):
-            parts = group.relay("all_gather", array, name).run(array)
+            parts = group.calls.relay("all_gather", array, name).run(array)
             for row, part in zip(rows, parts, strict=True):
                 row[...] = part
             return
-        header = group.next_header("all_gather", array, name)
+        header = group.calls.next_header("all_gather", array, name)
         np.copyto(own.reshape(array.shape), array)
         flat = rows.reshape(-1)
         reduction = group.ring.reduction("all_sum", array.dtype)
@@ -114,11 +116,11 @@ def broadcast_array(group: Group, array: Array, name: str, root: int, result: Ar
         return
     with group.ring:
         if _is_small(group, array):
-            parts = group.relay("broadcast", array, name, root=root).run(array)
+            parts = group.calls.relay("broadcast", array, name, root=root).run(array)
             result.reshape(-1)[...] = parts[root]
             return
-        header = group.next_header("broadcast", array, name, root=root)
-        group.agree(header)
+        header = group.calls.next_header("broadcast", array, name, root=root)
+        group.calls.agree(header)
         distance = (group.position - group.order.index(root)) % size
         data = as_bytes(result.reshape(-1))
         broadcast_chain(group.ring, group.routes, size, distance, data, CHUNK_NBYTES)
@@ -137,10 +139,10 @@ def move_array(
     with group.ring:
         if array.nbytes > STRIPE_NBYTES:
             data = as_bytes(array.reshape(-1))
-            header = group.message_header(peer, array, name, sends=sends)
+            header = group.calls.message_header(peer, array, name, sends=sends)
             move_message(group.ring, connections, header, data, sends=sends, chunk=CHUNK_NBYTES)
             return
-        message = group.message(peer, connections[0], array, name, sends=sends)
+        message = group.calls.message(peer, connections[0], array, name, sends=sends)
         if sends:
             message.send_all(array)
         else:

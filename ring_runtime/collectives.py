@@ -287,11 +287,11 @@ def barrier(*, group: Group | None = None, stream: object = None) -> None:
 def _all_reduce(operation: str, x: Any, group: Group | None, out: Array | None) -> Any:
     group = find_world() if group is None else group
     if type(x) is np.ndarray:
-        pair = group.find_pair(operation, x)
-        if pair is not None and x.flags.c_contiguous and (out is None or is_apart(out, x)):
-            ready = np.empty_like(x) if out is None else out
-            group.run_pair(pair, x, ready)
-            return ready
+        ready = group.find_ready(operation, x)
+        if ready is not None and x.flags.c_contiguous and (out is None or is_apart(out, x)):
+            result = np.empty_like(x) if out is None else out
+            group.run_ready(ready, x, result)
+            return result
     group.check_open()
     array, restore = adopt(x)
     name = check_dtype(array.dtype, operation)

@@ -97,6 +97,10 @@ class Outflow:
         else:
             self.queue.append(view)
 
+    def has_next(self) -> bool:
+        """Whether something is there to be sent now."""
+        return self.view is not None or self.head is not None
+
     def push(self) -> bool:
         """Send what the connection takes now; whether anything moved."""
         view = self.view

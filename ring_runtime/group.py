@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import struct
 import zlib
 from types import TracebackType
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ring_runtime.arrays import Array
-from ring_runtime.connection import Connection
+from ring_runtime.calls import Calls, ReadyReduction
 from ring_runtime.diagnosis import describe_exception
 from ring_runtime.errors import GroupClosed, RingError, UsageError
-from ring_runtime.pair import Pair
-from ring_runtime.reduction import Reduction
-from ring_runtime.relay import Relay, Route, relay_nbytes
+from ring_runtime.relay import Route
 from ring_runtime.ring import Ring
-from ring_runtime.whole import Whole
-from ring_runtime.wire import encode_header, set_sequence
 
 __all__ = ["Group", "check_choice", "make_world"]
 
-_KEPT = 256
 _NOTHING: Array = np.zeros((), np.uint8)
 
 
@@ -52,15 +44,10 @@ class Group:
         self.order = order
         self.routes = routes
         self.identity = identity
-        self._sequence = 0
-        self._messages: dict[tuple[int, bool], int] = {}
-        self._relays: dict[tuple[object, ...], Relay] = {}
-        self._pairs: dict[tuple[object, ...], Pair] = {}
-        self._small_messages: dict[tuple[object, ...], Whole] = {}
-        self._shared_nbytes = 0
+        self.calls = Calls(ring, position, order, routes, identity)
+        self.strands = sum(len(route.outs) for route in routes)
         self._is_closed = False
         self._size = len(order)
-        self.strands = sum(len(route.outs) for route in routes)
 
     def rank(self) -> int:
         """Our rank in this group, from 0."""
@@ -105,7 +92,7 @@ class Group:
         self.check_open()
         if self.size() > 1:
             with self.ring:
-                self.relay("barrier", _NOTHING, "uint8", nbytes=0).run(_NOTHING)
+                self.calls.relay("barrier", _NOTHING, "uint8", nbytes=0).run(_NOTHING)
 
     def check_open(self) -> None:
         """Refuse to go on with a closed or broken group, before anything else is looked at.
@@ -122,120 +109,20 @@ class Group:
         """Whether `close` was called; a broken group is not closed by itself."""
         return self._is_closed
 
-    def agree(self, header: bytearray) -> None:
-        """Return once every rank has begun the collective of this header; needs a turn."""
-        self._make_relay(header, np.dtype(np.uint8), ()).run(_NOTHING)
+    def find_ready(self, operation: str, array: Array) -> ReadyReduction | None:
+        """What reduced arrays like this one before; none when closed."""
+        return None if self._is_closed else self.calls.find_ready(operation, array)
 
-    def relay(
-        self, operation: str, array: Array, name: str, *, root: int = 0, nbytes: int | None = None
-    ) -> Relay:
-        """The next collective of this group, as a relay of arrays like this one; needs a turn.
-
-        Args:
-            array: Of the shape and dtype of every contribution.
-            name: Of its dtype.
-            nbytes: What the header says; default: what the array has.
-        """
-        key = operation, name, array.shape, root
-        relay = self._relays.get(key)
-        if relay is None:
-            size = array.nbytes if nbytes is None else nbytes
-            header = encode_header(self.identity, 0, operation, name, array.shape, root, size)
-            relay = self._make_relay(header, array.dtype, array.shape)
-            self._relays[key] = relay
-        self.stamp(relay.header)
-        return relay
-
-    def _make_relay(self, header: bytearray, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Relay:
-        memory = self._shared_memory(relay_nbytes(self.size(), math.prod(shape) * dtype.itemsize))
-        return Relay(
-            self.ring, self.routes, self.order, self.position, header, dtype, shape, memory
-        )
-
-    def find_pair(self, operation: str, array: Array) -> Pair | None:
-        """The exchange of two ranks made before for arrays like this one; none when closed."""
-        if self._is_closed:
-            return None
-        return self._pairs.get((operation, array.dtype, array.shape))
-
-    def make_pair(self, operation: str, array: Array, reduction: Reduction) -> Pair:
-        """An exchange of two ranks, kept to be found again."""
-        name = reduction.name
-        header = encode_header(self.identity, 0, operation, name, array.shape, 0, array.nbytes)
-        connection, is_first = self.routes[0].outs[0], self.rank() == 0
-        if len(self._pairs) >= _KEPT:
-            self._pairs.clear()
-        pair = Pair(self.ring, connection, is_first, header, reduction, array.nbytes)
-        self._pairs[operation, array.dtype, array.shape] = pair
-        return pair
-
-    def run_pair(self, pair: Pair, array: Array, result: Array) -> None:
-        """The next collective of this group, by way of such an exchange.
+    def run_ready(self, ready: ReadyReduction, array: Array, result: Array) -> None:
+        """The next collective of this group, by way of that.
 
         Args:
             array: Contiguous.
             result: Contiguous and as large, in other memory.
         """
         with self.ring:
-            self.stamp(pair.header)
-            pair.run(array, result)
-
-    def _shared_memory(self, nbytes: int) -> NDArray[np.uint8]:
-        """Scratch memory; what was set up with memory that is replaced by more is forgotten."""
-        if nbytes > self._shared_nbytes or len(self._relays) >= _KEPT:
-            self._relays.clear()
-            self._shared_nbytes = max(nbytes, self._shared_nbytes)
-        return self.ring.scratch(self._shared_nbytes)
-
-    def stamp(self, header: bytearray) -> None:
-        """Give a header the next number, and show it in errors; needs a turn."""
-        set_sequence(header, self._sequence)
-        self._sequence += 1
-        self.ring.header = header
-
-    def next_header(self, operation: str, array: Array, name: str, *, root: int = 0) -> bytearray:
-        """The header of the next collective of this group; needs a turn."""
-        header = encode_header(self.identity, 0, operation, name, array.shape, root, array.nbytes)
-        self.stamp(header)
-        return header
-
-    def message(
-        self, peer: int, connection: Connection, array: Array, name: str, *, sends: bool
-    ) -> Whole:
-        """The next message to or from a neighbour, if it is small; needs a turn.
-
-        Args:
-            connection: To or from that neighbour, always the same one.
-            array: What to send, or where it lands.
-            name: Of its dtype.
-        """
-        key = peer, sends, name, array.shape
-        message = self._small_messages.get(key)
-        if message is None:
-            if len(self._small_messages) >= _KEPT:
-                self._small_messages.clear()
-            header = self._encode_message(peer, array, name, sends=sends)
-            message = Whole(self.ring, connection, header, array.nbytes)
-            self._small_messages[key] = message
-        self._stamp_message(message.header, peer, sends=sends)
-        return message
-
-    def _encode_message(self, peer: int, array: Array, name: str, *, sends: bool) -> bytearray:
-        destination = peer if sends else self.rank()
-        return encode_header(self.identity, 0, "send", name, array.shape, destination, array.nbytes)
-
-    def _stamp_message(self, header: bytearray, peer: int, *, sends: bool) -> None:
-        """Give a header the next number of messages to or from this rank, and show it in errors."""
-        number = self._messages.get((peer, sends), 0)
-        self._messages[peer, sends] = number + 1
-        set_sequence(header, number)
-        self.ring.header = header
-
-    def message_header(self, peer: int, array: Array, name: str, *, sends: bool) -> bytearray:
-        """The header of the next message to or from a neighbour; needs a turn."""
-        header = self._encode_message(peer, array, name, sends=sends)
-        self._stamp_message(header, peer, sends=sends)
-        return header
+            self.calls.stamp(ready.header)
+            ready.run(array, result)
 
     def split(self, color: int, key: int = -1) -> Group:
         """The group of all ranks that gave the same color; every rank has to call it.
@@ -256,7 +143,7 @@ class Group:
             groups.setdefault(choices[rank][0], []).append(rank)
         for members in groups.values():
             self._check_possible(members)
-        stamp = struct.pack("!IQq", self.identity, self._sequence, color)
+        stamp = struct.pack("!IQq", self.identity, self.calls.sequence, color)
         return self._subgroup(groups[color], zlib.crc32(stamp) or 1)
 
     def _gather_choices(self, color: int, key: int) -> list[tuple[int, int]]:
@@ -265,7 +152,7 @@ class Group:
             return [(color, key)]
         with self.ring:
             choice = np.array([color, key])
-            choices = self.relay("split", choice, "int64").run(choice)
+            choices = self.calls.relay("split", choice, "int64").run(choice)
             return [(int(color), int(key)) for color, key in choices]
 
     def _check_possible(self, members: list[int]) -> None:

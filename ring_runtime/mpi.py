@@ -73,7 +73,7 @@ class MpiGroup(Group):
         if self._is_closed:
             raise GroupClosed("this group was closed", hint="Do not close it before the end.")
 
-    def find_pair(self, operation: str, array: Array) -> None:
+    def find_ready(self, operation: str, array: Array) -> None:
         """None: MPI keeps what it needs by itself."""
 
     def barrier(self) -> None:

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from ring_runtime.arrays import Array, as_bytes
 from ring_runtime.connection import Connection, Inflow, Outflow, exchange
+from ring_runtime.reduction import Reduction
 from ring_runtime.ring import Ring
 from ring_runtime.schedule import relay_hops
 from ring_runtime.wire import HEADER_NBYTES
 
-__all__ = ["Relay", "Route", "relay_nbytes"]
+__all__ = ["Relay", "RelayedReduction", "Route", "relay_nbytes"]
 
 _ALIGNMENT = 64
 _WORTH_LENDING_NBYTES = 8192
@@ -191,3 +192,24 @@ class Relay:
         parts = list(self._parts)
         parts[self._rank] = flat
         return parts
+
+
+class RelayedReduction:
+    """An all-reduce by way of a relay, set up once to be run any number of times."""
+
+    def __init__(self, relay: Relay, reduction: Reduction) -> None:
+        self.header = relay.header
+        self._relay = relay
+        self._reduction = reduction
+
+    def run(self, ours: Array, result: Array) -> None:
+        """Write the combination of all ranks' arrays to ``result``.
+
+        Args:
+            ours: Contiguous.
+            result: Contiguous and as large, in other memory.
+
+        Raises:
+            PeerError: The ring is broken.
+        """
+        self._reduction.fold_all(self._relay.run(ours), result.reshape(-1))

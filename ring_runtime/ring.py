@@ -162,6 +162,8 @@ class Ring:
             PeerError: An abort came, a neighbour died, or nothing moved for too long.
         """
         patience = self.patience
+        if patience.is_spinning() and not any(out.has_next() for out in outs):
+            return  # to receive costs no more than to ask whether that is possible
         poller = self._poller(_interest(outs, ins))
         while patience.is_spinning():
             if self._heed(poller.poll(0)):
@@ -302,7 +304,7 @@ def _interest(outs: Sequence[Outflow], ins: Sequence[Inflow]) -> dict[int, int]:
     """What to wait for, by file descriptor."""
     interest: dict[int, int] = {}
     for out in outs:
-        if out.view is not None or out.head is not None:
+        if out.has_next():
             fd = out.connection.sock.fileno()
             interest[fd] = interest.get(fd, 0) | select.POLLOUT
     for inflow in ins:
