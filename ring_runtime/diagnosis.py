@@ -12,6 +12,7 @@ from ring_runtime.causes import explain_loss
 from ring_runtime.connection import Connection
 from ring_runtime.errors import CollectiveMismatch, PeerError, PeerLost, RendezvousTimeout
 from ring_runtime.notices import Goodbye
+from ring_runtime.suspects import Suspects
 from ring_runtime.wire import decode_header
 
 __all__ = [
@@ -80,24 +81,27 @@ def garbled_error(connection: Connection, error: PeerError, view: str) -> PeerEr
     )
 
 
-def silent_error(ranks: list[int], timeout: float, view: str) -> PeerLost:
-    """Nothing came from these ranks for so many seconds."""
-    who = " and ".join(f"rank {rank}" for rank in ranks) or "the neighbour"
+def silent_error(suspects: Suspects, timeout: float, view: str) -> PeerLost:
+    """Nothing came from these ranks, or nothing was taken by them, for so many seconds."""
+    flow = "no byte taken by" if suspects.take_nothing else "no byte from"
+    hint = "If it was only busy, raise RING_TIMEOUT (seconds; 0 waits for ever)."
+    if suspects.wait_too:
+        hint = "See that all ranks make the same calls in the same order."
     return PeerLost(
-        f"no byte from {who} for {timeout:g} s",
-        peer=ranks[0] if ranks else None,
+        f"{flow} {suspects.names()} for {timeout:g} s{suspects.aside()}",
+        peer=suspects.ranks[0],
         where=view,
-        hint=f"If it was only busy, raise RING_TIMEOUT (seconds; 0 waits for ever). {_LATER}",
+        hint=f"{hint} {_LATER}",
     )
 
 
-def never_closed_error(rank: int, ranks: list[int]) -> RendezvousTimeout:
+def never_closed_error(rank: int, suspects: Suspects) -> RendezvousTimeout:
     """Our neighbours are there, and some rank beyond them is not."""
-    who = " and ".join(f"rank {rank}" for rank in ranks) or "the neighbours"
     return RendezvousTimeout(
-        f"the ring did not close: we are joined, and {who} waited in vain for somebody else",
+        f"the ring did not close: we are joined, and {suspects.names()} waited in vain for "
+        "somebody else",
         rank=rank,
-        peer=ranks[0] if ranks else None,
+        peer=suspects.ranks[0],
         hint="See why a rank did not start; if it is only slow, raise RING_INIT_TIMEOUT (seconds).",
     )
 

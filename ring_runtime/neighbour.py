@@ -6,7 +6,13 @@ import contextlib
 from dataclasses import dataclass
 
 from ring_runtime.connection import Connection
-from ring_runtime.notices import Abort, Goodbye, Notice, decode_notices, encode_notice
+from ring_runtime.notices import (
+    Abort,
+    Goodbye,
+    Notice,
+    decode_notices,
+    encode_notice,
+)
 
 __all__ = ["Neighbour"]
 
@@ -22,6 +28,7 @@ class Neighbour:
         data: One connection per address of the hop, in the same order at both ends.
         control: As many; the first carries notices, all of them notice a dead cable.
         inbox: Bytes of a notice that is not yet whole.
+        waiting_since: When it told that it waits in a collective, by our clock; 0 if it does not.
         goodbye: Set once it has left in good order.
         ended: A control connection is at its end; nothing more will be said. That alone is no
             error: its last data may still be on the way, and then end too.
@@ -31,6 +38,7 @@ class Neighbour:
     data: list[Connection]
     control: list[Connection]
     inbox: bytes = b""
+    waiting_since: float = 0.0
     goodbye: Goodbye | None = None
     ended: bool = False
 
@@ -38,8 +46,11 @@ class Neighbour:
         """All of them."""
         return [*self.data, *self.control]
 
-    def hear(self, connection: Connection) -> Abort | None:
+    def hear(self, connection: Connection, now: float) -> Abort | None:
         """Read what there is on a control connection; an abort is returned.
+
+        Args:
+            now: What our clock shows.
 
         Raises:
             PeerError: It is no notice.
@@ -60,14 +71,21 @@ class Neighbour:
         for notice in notices:
             if isinstance(notice, Abort):
                 return notice
-            self.goodbye = notice
+            if isinstance(notice, Goodbye):
+                self.goodbye = notice
+            else:
+                self.waiting_since = now if notice.still else 0.0
         return None
 
-    def tell(self, notice: Notice) -> None:
-        """Send our last words, and read what is left, so that closing does not cut them off."""
-        sock = self.control[0].sock
+    def say(self, notice: Notice) -> None:
+        """Send this, if the connection takes it."""
         with contextlib.suppress(OSError):
-            sock.send(encode_notice(notice))
+            self.control[0].sock.send(encode_notice(notice))
+
+    def take_leave(self, notice: Notice) -> None:
+        """Send our last words, and read what is left, so that closing does not cut them off."""
+        self.say(notice)
+        sock = self.control[0].sock
         with contextlib.suppress(OSError):
             while sock.recv(_READ_NBYTES):
                 pass

@@ -1,4 +1,4 @@
-"""What neighbours tell each other on a control connection: abort and goodbye.
+"""What neighbours tell each other on a control connection: abort, goodbye, and that they wait.
 
 Pure: bytes in, values out. A notice is a type (one byte), a length (two bytes,
 big-endian) and that many bytes. A decoder raises `PeerError` for bytes that can
@@ -8,6 +8,7 @@ not be a notice, and nothing else. docs/wire-format.md describes each field.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ring_runtime.errors import PeerError
@@ -18,6 +19,7 @@ __all__ = [
     "Abort",
     "Goodbye",
     "Notice",
+    "Waiting",
     "decode_notices",
     "encode_notice",
 ]
@@ -30,7 +32,13 @@ _ABORT = struct.Struct("!BIi")
 _GOODBYE = struct.Struct("!Q")
 _TEXT = struct.Struct("!H")
 _TEXT_LIMIT = 600
-_ABORT_TYPE, _GOODBYE_TYPE = 1, 2
+_WAITING = struct.Struct("!?")
+_ABORT_TYPE, _GOODBYE_TYPE, _WAITING_TYPE = 1, 2, 3
+_SHORTEST = {
+    _ABORT_TYPE: _ABORT.size,
+    _GOODBYE_TYPE: _GOODBYE.size,
+    _WAITING_TYPE: _WAITING.size,
+}
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,17 @@ class Goodbye:
     reason: str = ""
 
 
-Notice = Abort | Goodbye
+@dataclass(frozen=True)
+class Waiting:
+    """The speaker has been in a collective for long without a byte, or goes on after that.
+
+    Who does not say so, and is silent, is the one the others wait for.
+    """
+
+    still: bool = True
+
+
+Notice = Abort | Goodbye | Waiting
 
 
 def _encode_text(text: str) -> bytes:
@@ -98,7 +116,7 @@ def _decode_texts(data: bytes, count: int) -> list[str]:
 
 
 def encode_notice(notice: Notice) -> bytes:
-    """The bytes of an abort or goodbye; texts are cut at 600 bytes.
+    """The bytes of a notice; texts are cut at 600 bytes.
 
     Example:
         >>> decode_notices(encode_notice(Goodbye(3, "done")))
@@ -109,6 +127,8 @@ def encode_notice(notice: Notice) -> bytes:
         body = _ABORT.pack(ABORT_KINDS.index(notice.kind), notice.origin, peer)
         body += b"".join(map(_encode_text, (notice.what, notice.ours, notice.theirs)))
         return _NOTICE.pack(_ABORT_TYPE, len(body)) + body
+    if isinstance(notice, Waiting):
+        return _NOTICE.pack(_WAITING_TYPE, _WAITING.size) + _WAITING.pack(notice.still)
     body = _GOODBYE.pack(notice.sequence) + _encode_text(notice.reason)
     return _NOTICE.pack(_GOODBYE_TYPE, len(body)) + body
 
@@ -121,6 +141,25 @@ def _decode_abort(body: bytes) -> Abort:
     return Abort(ABORT_KINDS[kind], origin, None if peer < 0 else peer, what, ours, theirs)
 
 
+def _decode_goodbye(body: bytes) -> Goodbye:
+    (sequence,) = _GOODBYE.unpack_from(body)
+    (reason,) = _decode_texts(body[_GOODBYE.size :], 1)
+    return Goodbye(sequence, reason)
+
+
+def _decode_waiting(body: bytes) -> Waiting:
+    if body not in (b"\0", b"\1"):
+        raise PeerError("sent a notice of waiting that says neither yes nor no")
+    return Waiting(body == b"\1")
+
+
+_DECODERS: dict[int, Callable[[bytes], Notice]] = {
+    _ABORT_TYPE: _decode_abort,
+    _GOODBYE_TYPE: _decode_goodbye,
+    _WAITING_TYPE: _decode_waiting,
+}
+
+
 def decode_notices(data: bytes) -> tuple[list[Notice], bytes]:
     """The whole notices at the start of a stream, and the bytes of one that is not yet whole.
 
@@ -130,16 +169,11 @@ def decode_notices(data: bytes) -> tuple[list[Notice], bytes]:
     notices: list[Notice] = []
     while len(data) >= _NOTICE.size:
         kind, length = _NOTICE.unpack_from(data)
-        shortest = {_ABORT_TYPE: _ABORT.size, _GOODBYE_TYPE: _GOODBYE.size}.get(kind)
+        shortest = _SHORTEST.get(kind)
         if shortest is None or not shortest <= length <= NOTICE_LIMIT:
             raise PeerError("sent bytes that are not a notice on a control connection")
         if len(data) < _NOTICE.size + length:
             break
         body, data = data[_NOTICE.size : _NOTICE.size + length], data[_NOTICE.size + length :]
-        if kind == _ABORT_TYPE:
-            notices.append(_decode_abort(body))
-        else:
-            (sequence,) = _GOODBYE.unpack_from(body)
-            (reason,) = _decode_texts(body[_GOODBYE.size :], 1)
-            notices.append(Goodbye(sequence, reason))
+        notices.append(_DECODERS[kind](body))
     return notices, data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 
@@ -34,6 +35,8 @@ class Patience:
         self._spin = 0.0
         self._since = 0.0
         self._report_at = 0.0
+        self._tell_at = math.inf
+        self.has_told = False
 
     def moved(self) -> None:
         """Something moved after a wait; from how long it took learn whether spinning pays."""
@@ -49,27 +52,46 @@ class Patience:
             self._report_at = now + (
                 _FIRST_REPORT_FORMING_S if self.is_forming else _FIRST_REPORT_S
             )
+            self._tell_at = math.inf if self.is_forming else now + self._half()
         if now - self._since >= self._spin:
             return False
         if not self.may_spin:
             _let_others_run()
         return True
 
-    def until(self, *, knows_who: bool) -> float | None:
+    def _half(self) -> float:
+        return min(self.timeout or math.inf, _FIRST_REPORT_S) / 2
+
+    def until(self, *, knows_who: bool, told_at: float = 0.0) -> float | None:
         """When the wait is given up, or None.
 
         Args:
             knows_who: Whether we can name a rank that is late. If not, those who can get a
                 moment more to tell us.
+            told_at: When the last of those we wait for told that it waits as well: it gives up
+                first. 0 if they do not.
         """
         if not self.timeout:
             return None
-        return self._since + self.timeout + (0.0 if knows_who else _SUSPICION_S)
+        end = self._since + self.timeout
+        if knows_who:
+            return end
+        if told_at:
+            end = max(end, told_at + self.timeout - self._half()) + _SUSPICION_S
+        return end + _SUSPICION_S
 
     def pause(self, until: float | None) -> float:
         """Seconds to sleep: until the end, or until it is time to say something."""
-        wake = self._report_at if until is None else min(until, self._report_at)
+        wake = min(self._report_at, self._tell_at, math.inf if until is None else until)
         return max(0.0, wake - time.monotonic())
+
+    def should_tell(self) -> bool:
+        """Whether to tell the neighbours now that we wait: once in a wait, when half is over."""
+        if time.monotonic() < self._tell_at:
+            return False
+        self._tell_at = math.inf
+        self.has_told = True
+        return True
 
     def report(self) -> float:
         """Seconds waited if it is time to say so, else 0; the next time is twice as far away."""

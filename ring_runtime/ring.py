@@ -37,9 +37,10 @@ from ring_runtime.diagnosis import (
 )
 from ring_runtime.errors import GroupClosed, PeerError, RingError, UsageError
 from ring_runtime.neighbour import Neighbour
-from ring_runtime.notices import Abort, Goodbye, Notice
+from ring_runtime.notices import Abort, Goodbye, Notice, Waiting
 from ring_runtime.patience import Patience
 from ring_runtime.reduction import Reduction, find_reduction
+from ring_runtime.suspects import Suspects, find_suspects
 from ring_runtime.wire import decode_header
 
 __all__ = ["Ring"]
@@ -151,6 +152,9 @@ class Ring:
     def moved(self) -> None:
         """Note that bytes moved after a wait."""
         self.patience.moved()
+        if self.patience.has_told:
+            self.patience.has_told = False
+            self._say(Waiting(still=False))
 
     def wait(self, outs: Sequence[Outflow], ins: Sequence[Inflow]) -> None:
         """Return when something may move again.
@@ -168,21 +172,31 @@ class Ring:
         while patience.is_spinning():
             if self._heed(poller.poll(0)):
                 return
-        late = [inflow for inflow in ins if inflow.remaining and not inflow.started]
-        until = patience.until(knows_who=bool(late) and not patience.is_forming)
-        if self._heed(poller.poll(patience.pause(until) * 1000 + 1)):
-            return
-        late = late or [inflow for inflow in ins if inflow.remaining]
-        ranks = sorted({inflow.connection.peer for inflow in late})
+        since = {each.rank: each.waiting_since for each in self.neighbours() if each.waiting_since}
+        suspects = find_suspects(outs, ins, since)
+        knows_who = suspects.are_late and not patience.is_forming
+        told_at = max(since.values()) if suspects.wait_too else 0.0
+        until = patience.until(knows_who=knows_who, told_at=told_at)
+        if not self._heed(poller.poll(patience.pause(until) * 1000 + 1)):
+            self._speak(suspects, until)
+
+    def _speak(self, suspects: Suspects, until: float | None) -> None:
+        """Give up if it is time, tell the neighbours that we wait, or a person for whom."""
+        patience = self.patience
         if until is not None and time.monotonic() >= until:
             if patience.is_forming:
-                raise never_closed_error(self.rank, ranks)
-            raise silent_error(ranks, patience.timeout, self._view())
+                raise never_closed_error(self.rank, suspects)
+            raise silent_error(suspects, patience.timeout, self._view())
+        if patience.should_tell():
+            self._say(Waiting())
         waited = patience.report()
         if waited:
-            who = " and ".join(f"rank {rank}" for rank in ranks) or "its neighbours"
             where = f"rank {self.rank}, which has joined," if patience.is_forming else self._view()
-            _LOG.warning("%s has waited %.0f s for %s", where, waited, who)
+            _LOG.warning("%s has waited %.0f s for %s", where, waited, suspects)
+
+    def _say(self, notice: Notice) -> None:
+        for neighbour in self.neighbours():
+            neighbour.say(notice)
 
     def _heed(self, ready: list[tuple[int, int]]) -> bool:
         """Whether anything is ready; notices are read on the way."""
@@ -214,7 +228,7 @@ class Ring:
             RingError: It brought an abort, or failed.
         """
         try:
-            abort = neighbour.hear(connection)
+            abort = neighbour.hear(connection, time.monotonic())
         except OSError as error:
             raise self._lost(connection, error) from error
         except PeerError as error:
@@ -290,7 +304,7 @@ class Ring:
 
     def _shut(self, notice: Notice) -> None:
         for neighbour in self.neighbours():
-            neighbour.tell(notice)
+            neighbour.take_leave(notice)
         self.release()
 
     def release(self) -> None:

@@ -96,9 +96,10 @@ attempt(ring.barrier)
         assert 1.5 < first["at"] - stopped < 13
 
 
-def test_a_rank_that_is_stopped_in_the_middle_is_noticed_after_the_deadline() -> None:
-    """Whom the first to give up has missed depends on how far each of them had come."""
-    with Job(4, WATCHED.format(count=1), env={"RING_TIMEOUT": "3"}) as job:
+@pytest.mark.parametrize("count", [1, 4_000_000])
+def test_a_rank_that_is_stopped_in_the_middle_is_noticed_after_the_deadline(count: int) -> None:
+    """Those who wait for ranks that wait for it do not blame them, however far each has come."""
+    with Job(4, WATCHED.format(count=count), env={"RING_TIMEOUT": "3"}) as job:
         for rank in range(4):
             job.wait_until_said(rank, "joined")
         job.signal(2, signal.SIGSTOP)
@@ -106,9 +107,25 @@ def test_a_rank_that_is_stopped_in_the_middle_is_noticed_after_the_deadline() ->
         survivors = [job.wait(rank) for rank in (0, 1, 3)]
     for error, text in errors_of(survivors):
         assert error == "PeerLost"
-        assert re.search("no byte from rank [0-3] for 3 s", text)
+        assert "no byte from rank 2 for 3 s" in text
         assert "RING_TIMEOUT" in text or "reports" in text
     assert all(1.5 < rank.facts[1]["at"] - stopped < 13 for rank in survivors)
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        ("ring.recv((3,), np.float32, 1 - world.rank())", "no byte from"),
+        ("ring.send(np.ones(20_000_000), 1 - world.rank())", "no byte taken by"),
+    ],
+)
+def test_two_ranks_that_wait_for_each_other_are_told_so(call: str, what: str) -> None:
+    body = f"world = ring.init(); attempt(lambda: {call})"
+    finished = run_job(2, body, env={"RING_TIMEOUT": "2"})
+    for error, text in errors_of(finished):
+        assert error == "PeerLost"
+        assert re.search(f"{what} rank [01] for 2 s, which waits as well", text), text
+        assert "See that all ranks make the same calls" in text or "reports" in text
 
 
 def test_a_rank_busy_in_user_code_is_not_lost() -> None:

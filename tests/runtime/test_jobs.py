@@ -147,6 +147,40 @@ say(total=ring.all_sum(np.ones(3, np.float32))[0].item())
     assert finished[1].stderr == ""
 
 
+def test_ranks_that_wait_as_well_are_told_apart_from_the_one_that_is_late(tmp_path: Path) -> None:
+    """First rank 2 is late, then rank 1, which has waited for rank 2 before.
+
+    What is lacking comes to ranks 0 and 3 by way of a neighbour on their left.
+    """
+    body = """
+import ring_runtime.patience as patience
+patience._FIRST_REPORT_S = 3.0
+world = ring.init()
+for late in (2, 1):
+    if world.rank() == late:
+        while not os.path.exists(os.environ["GO"] + str(late)):
+            time.sleep(0.01)
+    say(total=ring.all_sum(np.ones(3, np.float32))[0].item())
+"""
+    with Job(4, body, env={"GO": str(tmp_path / "go")}) as job:
+        for late, turn in ((2, "number 1"), (1, "number 2")):
+            others = [rank for rank in range(4) if rank != late]
+            job.wait_until(lambda t=turn, o=others: all(t in job.stderr(rank) for rank in o))
+            (tmp_path / f"go{late}").touch()
+        finished = job.finish()
+    assert [rank.facts for rank in finished] == [[{"total": 4.0}] * 2] * 4
+    told = [
+        set(re.findall(r"number (\d) .* has waited \d+ s for (rank .*)", rank.stderr))
+        for rank in finished
+    ]
+    assert told == [
+        {("1", "rank 3, which waits as well"), ("2", "rank 1")},
+        {("1", "rank 2")},
+        {("2", "rank 1")},
+        {("1", "rank 2"), ("2", "rank 2, which waits as well")},
+    ]
+
+
 def test_ipv6_with_and_without_brackets() -> None:
     with contextlib.ExitStack() as held:
         ports = []

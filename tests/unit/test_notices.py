@@ -16,6 +16,7 @@ from ring_runtime.notices import (
     Abort,
     Goodbye,
     Notice,
+    Waiting,
     decode_notices,
     encode_notice,
 )
@@ -34,12 +35,15 @@ ABORTS = st.builds(
     TEXTS,
     TEXTS,
 )
-NOTICES = ABORTS | st.builds(Goodbye, st.integers(0, 2**64 - 1), TEXTS)
+GOODBYES = st.builds(Goodbye, st.integers(0, 2**64 - 1), TEXTS)
+NOTICES = ABORTS | GOODBYES | st.builds(Waiting, st.booleans())
 
 
 def test_the_bytes_of_notices() -> None:
     assert encode_notice(ABORT) == ABORT_BYTES
     assert encode_notice(Goodbye(256, "done")) == GOODBYE_BYTES
+    assert encode_notice(Waiting()) == b"\x03\x00\x01\x01"
+    assert encode_notice(Waiting(still=False)) == b"\x03\x00\x01\x00"
     assert decode_notices(ABORT_BYTES + GOODBYE_BYTES) == ([ABORT, Goodbye(256, "done")], b"")
 
 

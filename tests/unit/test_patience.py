@@ -68,13 +68,51 @@ def test_the_end_of_a_wait(move: Move) -> None:
     assert not patience.is_spinning()
     assert patience.until(knows_who=True) == 1010
     assert patience.until(knows_who=False) == 1011
-    assert patience.pause(1010) == 6
+    assert patience.pause(1010) == 1
+    move(1)
+    assert patience.should_tell()
+    assert patience.pause(1010) == 5
     move(20)
     assert patience.pause(1010) == 0
     patience.moved()
     patience.is_spinning()
-    assert patience.until(knows_who=True) == 1034
+    assert patience.until(knows_who=True) == 1035
     assert Patience(0, may_spin=False).until(knows_who=True) is None
+
+
+@pytest.mark.parametrize(("timeout", "half"), [(10, 5), (0, 30), (600, 30)])
+def test_neighbours_are_told_once_when_half_of_a_wait_is_over(
+    move: Move, timeout: float, half: float
+) -> None:
+    patience = Patience(timeout, may_spin=False)
+    assert not patience.should_tell()
+    patience.is_spinning()
+    assert patience.pause(None) == half
+    move(half - 1)
+    assert not patience.should_tell()
+    assert not patience.has_told
+    move(1)
+    assert patience.should_tell()
+    assert patience.has_told
+    assert not patience.should_tell()
+    patience.moved()
+    patience.is_spinning()
+    assert patience.pause(None) == half
+
+
+def test_who_forms_a_ring_tells_nobody(move: Move) -> None:
+    patience = Patience(10, may_spin=False)
+    patience.is_forming = True
+    patience.is_spinning()
+    move(100)
+    assert not patience.should_tell()
+
+
+def test_neighbours_that_wait_as_well_may_give_up_first(move: Move) -> None:
+    patience = Patience(10, may_spin=False)
+    patience.is_spinning()  # at 1000, so we give up at 1010
+    assert patience.until(knows_who=False, told_at=1004) == 1012
+    assert patience.until(knows_who=False, told_at=1008) == 1015  # it gives up at 1013 or 1014
 
 
 @pytest.mark.parametrize(("is_forming", "first"), [(False, 60), (True, 5)])
@@ -85,8 +123,10 @@ def test_reports_come_twice_as_far_apart_each_time(
     patience.is_forming = is_forming
     patience.is_spinning()
     assert patience.report() == 0
-    assert patience.pause(None) == first
-    move(first)
+    move(first / 2)
+    assert patience.should_tell() is not is_forming
+    assert patience.pause(None) == first / 2
+    move(first / 2)
     assert patience.report() == first
     assert patience.report() == 0
     assert patience.pause(None) == first
@@ -95,4 +135,4 @@ def test_reports_come_twice_as_far_apart_each_time(
     assert patience.pause(None) == 2 * first
     patience.moved()
     assert not patience.is_spinning()
-    assert patience.pause(None) == first
+    assert patience.pause(None) == (first if is_forming else first / 2)
