@@ -91,7 +91,8 @@ def render_check(commands: Sequence[mac.Argv], interfaces: Sequence[str] = ()) -
     """Ask what sudo allows, which mtu the interfaces take, and what state the host is in.
 
     Args:
-        commands: What root would have to run; asked for one by one unless sudo allows all.
+        commands: What root would have to run; unless sudo allows all it is asked for them one
+            by one, and for its rules, see `sudo_rules`.
         interfaces: Those whose mtu is to be set.
     """
     lines = [_ANSWER]
@@ -101,7 +102,8 @@ def render_check(commands: Sequence[mac.Argv], interfaces: Sequence[str] = ()) -
         for index, argv in enumerate(commands):
             may = shlex.join((*_SUDO, "-l", "--", *argv))
             lines.append(f"run {index} {may}")
-        lines.append("fi")
+        listing = shlex.join((*_SUDO, "-l", "-l"))
+        lines += ["say rules", f"{listing} 2>/dev/null </dev/null", "fi"]
     for name in interfaces:
         lines.append(f"say mtu {name}")
         lines.append(shlex.join(("/usr/sbin/networksetup", "-listvalidMTUrange", name)))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from distconfig.errors import UnexpectedOutput
 from distconfig.probes.ifconfig import parse_ifconfig
 from distconfig.reports.report import InterfaceState
+from distconfig.setup.sudo_rules import SudoRule, parse_sudo_rules
 
 __all__ = ["HostAnswer", "StepResult", "parse_answer"]
 
@@ -34,12 +35,14 @@ class HostAnswer:
         facts: Other lines of the answer, word by word, such as ``("reached", "0", "ping")``.
         mtu_ranges: Interface to the smallest and largest mtu, as far as understood.
         interfaces: The state at the end.
+        sudo_rules: Those that sudo listed, if it was asked.
     """
 
     steps: tuple[StepResult, ...]
     facts: frozenset[tuple[str, ...]]
     mtu_ranges: Mapping[str, tuple[int, int]]
     interfaces: tuple[InterfaceState, ...]
+    sudo_rules: tuple[SudoRule, ...] = ()
 
     def interface(self, name: str) -> InterfaceState | None:
         """The state of an interface at the end, None if it is gone."""
@@ -55,6 +58,7 @@ def parse_answer(stdout: bytes, host: str) -> HostAnswer:
     steps: list[StepResult] = []
     facts: set[tuple[str, ...]] = set()
     ranges: dict[str, tuple[int, int]] = {}
+    rules: tuple[SudoRule, ...] = ()
     snapshot: str | None = None
     for words, body in _sections(stdout.decode("utf-8", errors="replace")):
         match words:
@@ -62,6 +66,8 @@ def parse_answer(stdout: bytes, host: str) -> HostAnswer:
                 snapshot = body
             case ("step", index, code) if _NUMBER.fullmatch(index) and _NUMBER.fullmatch(code):
                 steps.append(StepResult(int(index), int(code), body.strip()))
+            case ("rules",):
+                rules = parse_sudo_rules(body)
             case ("mtu", name):
                 if found := _RANGE.search(body):
                     ranges[name] = (int(found[1]), int(found[2]))
@@ -74,7 +80,8 @@ def parse_answer(stdout: bytes, host: str) -> HostAnswer:
             probe="setup",
             hint="See whether the host restarted or ended the session.",
         )
-    return HostAnswer(tuple(steps), frozenset(facts), ranges, _read_interfaces(snapshot, host))
+    interfaces = _read_interfaces(snapshot, host)
+    return HostAnswer(tuple(steps), frozenset(facts), ranges, interfaces, rules)
 
 
 def _sections(text: str) -> Iterator[tuple[tuple[str, ...], str]]:

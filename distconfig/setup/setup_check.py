@@ -11,6 +11,7 @@ from distconfig.setup.host_scripts import render_check
 from distconfig.setup.script_answers import HostAnswer
 from distconfig.setup.setup_steps import SetupScript
 from distconfig.setup.setup_text import render_command
+from distconfig.setup.sudo_rules import asks_for_password
 from distconfig.setup.verify import find_differences
 
 __all__ = ["check_setup", "find_denied"]
@@ -90,10 +91,11 @@ def find_denied(commands: tuple[tuple[str, ...], ...], answer: HostAnswer) -> st
     """The first command that sudo does not allow without a password; empty if there is none."""
     if not commands or ("sudo", "all") in answer.facts:
         return ""
-    allowed = {step.index for step in answer.steps if step.returncode == 0}
+    said = {step.index: step.output for step in answer.steps if step.returncode != 0}
+    asked = {step.index for step in answer.steps}
     for index, argv in enumerate(commands):
-        if index not in allowed:
-            said = next((step.output for step in answer.steps if step.index == index), "")
-            reason = f" ({said.splitlines()[0]})" if said else ""
+        if index in said or index not in asked or asks_for_password(answer.sudo_rules, argv):
+            complaint = said.get(index, "")
+            reason = f" ({complaint.splitlines()[0]})" if complaint else ""
             return f"not allowed without a password: {render_command(argv)}{reason}"
     return ""

@@ -264,6 +264,19 @@ def test_a_host_that_wants_a_password_is_left_to_the_person(tmp_path: Path) -> N
         assert "sudo /sbin/ifconfig en2 inet 10.231.0.2 -alias\n" in undone.stdout
 
 
+def test_an_administrator_with_some_other_right_is_left_to_the_person(tmp_path: Path) -> None:
+    """Then sudo lists every command as allowed, and wants a password for all but one."""
+    rules = "%admin ALL=(ALL) ALL\nadmin ALL=(root) NOPASSWD: /usr/bin/powermetrics"
+    with simulated(pair().with_mac("studio2", sudo=rules), tmp_path) as macs:
+        before = states(macs)
+        done = auto_setup(macs)
+        assert done.returncode == 7, done.stderr
+        assert "studio2 was left to you" in done.stderr
+        assert "not allowed without a password: sudo /" in done.stderr
+        assert done.stdout.startswith("# studio2: run these on it\n")
+        assert macs["studio2"].state() == before["studio2"]
+
+
 def test_without_any_right_nothing_changes_and_all_is_printed(tmp_path: Path) -> None:
     layout = pair().with_mac("studio1", sudo="absent").with_mac("studio2", sudo="password")
     with simulated(layout, tmp_path) as macs:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.netns.steps import address_both_ends, await_ping, carried, reaches, sudo, wait_until
 from tests.simulated_macs import Bridge, Vpn, pair, simulated, triangle
-from tests.simulated_macs.sudoers import SudoersError, list_rules, parse_sudoers
+from tests.simulated_macs.sudoers import SudoersError, list_entries, list_rules, parse_sudoers
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -250,6 +250,7 @@ def test_ipconfig_hands_a_port_back_to_macos(tmp_path: Path) -> None:
                 "nosuch": (1, "sudo: a password is required\n"),
                 "-l -- /usr/bin/id": (0, ""),
                 "-l -- nosuch": (1, "sudo: nosuch: command not found\n"),
+                "-l -l": (0, ""),
             },
         ),
     ],
@@ -288,8 +289,25 @@ def test_sudoers_rules_are_read_as_sudo_reads_them() -> None:
     """
     assert list_rules(parse_sudoers(text, "ada")).splitlines() == [
         "    (root) NOPASSWD: /sbin/ifconfig bridge* deletem *, /sbin/route -n get *",
-        "    (root) /bin/ls, /bin/echo a,b:c",
+        "    (root) /bin/ls, /bin/echo a\\,b\\:c",
     ]
+    assert (
+        list_entries(parse_sudoers(text, "ada"))
+        == """
+Sudoers entry:
+    RunAsUsers: root
+    Options: !authenticate
+    Commands:
+\t/sbin/ifconfig bridge* deletem *
+\t/sbin/route -n get *
+
+Sudoers entry:
+    RunAsUsers: root
+    Commands:
+\t/bin/ls
+\t/bin/echo a\\,b\\:c
+"""
+    )
     with pytest.raises(SudoersError, match="ifconfig"):
         parse_sudoers("ada ALL=(root) NOPASSWD: ifconfig", "ada")
     with pytest.raises(SudoersError, match="a:b"):

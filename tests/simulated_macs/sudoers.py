@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import groupby
 
-__all__ = ["Rule", "SudoersError", "list_rules", "parse_sudoers"]
+__all__ = ["Rule", "SudoersError", "list_entries", "list_rules", "parse_sudoers"]
 
 _FREE = "ALL ALL=(ALL) NOPASSWD: ALL"
 _WITH_PASSWORD = "%admin ALL=(ALL) ALL"
@@ -41,8 +41,10 @@ class Rule:
         return self.arguments is None or fnmatchcase(" ".join(argv[1:]), self.arguments)
 
     def __str__(self) -> str:
-        words = [self.command] if self.arguments is None else [self.command, self.arguments or '""']
-        return " ".join(words)
+        if self.arguments is None:
+            return self.command
+        arguments = re.sub(r"([,:=\\])", r"\\\1", self.arguments)
+        return " ".join((self.command, arguments or '""'))
 
 
 def parse_sudoers(text: str, user: str) -> list[Rule]:
@@ -87,6 +89,20 @@ def list_rules(rules: Sequence[Rule]) -> str:
     for (run_as, needs_password), members in groups:
         tag = "" if needs_password else "NOPASSWD: "
         lines.append(f"    ({run_as}) {tag}{', '.join(str(rule) for rule in members)}\n")
+    return "".join(lines)
+
+
+def list_entries(rules: Sequence[Rule]) -> str:
+    """The rules as ``sudo -l -l`` lists them: an entry for each run of rules that are alike."""
+    lines = []
+    for (run_as, needs_password), members in groupby(
+        rules, key=lambda rule: (rule.run_as, rule.needs_password)
+    ):
+        lines.append(f"\nSudoers entry:\n    RunAsUsers: {run_as}\n")
+        if not needs_password:
+            lines.append("    Options: !authenticate\n")
+        commands = "".join(f"\t{rule}\n" for rule in members)
+        lines.append(f"    Commands:\n{commands}")
     return "".join(lines)
 
 

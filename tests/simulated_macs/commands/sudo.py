@@ -10,7 +10,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tests.simulated_macs.commands.answers import Answer, Caller
-from tests.simulated_macs.sudoers import Rule, SudoersError, list_rules, parse_sudoers
+from tests.simulated_macs.sudoers import (
+    Rule,
+    SudoersError,
+    list_entries,
+    list_rules,
+    parse_sudoers,
+)
 
 if TYPE_CHECKING:
     from tests.simulated_macs.helper import Host
@@ -22,25 +28,25 @@ _PASSWORD_NEEDED = Answer(1, "", "sudo: a password is required\n")
 
 
 def sudo(host: Host, args: list[str], caller: Caller) -> Answer:
-    """``sudo [-n] [-l] [--] [COMMAND ...]``."""
+    """``sudo [-n] [-l [-l]] [--] [COMMAND ...]``."""
     mac = host.network.mac
     rest = list(args)
-    is_list = False
+    lists = 0
     while rest and rest[0].startswith("-"):
         word = rest.pop(0)
         if word == "--":
             break
-        if word not in ("-n", "-l", "-nl", "-ln"):
+        if word not in ("-n", "-l", "-ll", "-nl", "-ln"):
             return Answer(1, "", f"sudo: the simulation does not know {word}\n")
-        is_list |= "l" in word
+        lists += word.count("l")
     try:
         rules = parse_sudoers(host.sudo, mac.user)
     except SudoersError as error:
         return Answer(1, "", f"/etc/sudoers: syntax error\n{error}\n")
     if caller.is_root:
         rules = parse_sudoers("free", mac.user)
-    if is_list:
-        return _list(rules, rest, mac.user, mac.name)
+    if lists:
+        return _list(rules, rest, mac.user, mac.name, is_long=lists > 1)
     if not rest:
         return Answer(1, "", "usage: sudo -h | -K | -k | -V\n")
     argv = _resolved(rest)
@@ -61,13 +67,15 @@ def _is_free_of_password(rules: Sequence[Rule]) -> bool:
     return any(not rule.needs_password for rule in rules)
 
 
-def _list(rules: Sequence[Rule], command: list[str], user: str, host: str) -> Answer:
+def _list(
+    rules: Sequence[Rule], command: list[str], user: str, host: str, *, is_long: bool
+) -> Answer:
     """Listing a command succeeds if a rule allows it, be it only with a password."""
     if not _is_free_of_password(rules):
         return _PASSWORD_NEEDED
     if not command:
         heading = f"User {user} may run the following commands on {host}:\n"
-        return Answer(0, heading + list_rules(rules))
+        return Answer(0, heading + (list_entries(rules) if is_long else list_rules(rules)))
     argv = _resolved(command)
     if argv is None:
         return _not_found(command[0])
