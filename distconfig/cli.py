@@ -149,9 +149,9 @@ def teardown(
     accept_new_host_keys: AcceptNew = False,
     verbose: Verbose = False,
 ) -> None:
-    """Undo on these hosts what --auto-setup did, as far as it is still as it left it.
+    """Undo what --auto-setup did, as far as nobody changed it since.
 
-    Reports what was changed since by others and is therefore left alone.
+    Reports what was changed and is therefore left alone.
     """
     from distconfig.commands.teardown import TeardownOptions, teardown_hosts
     from distconfig.sources import HostSource
@@ -182,9 +182,10 @@ def advise(
     accept_new_host_keys: AcceptNew = False,
     verbose: Verbose = False,
 ) -> None:
-    """Say which cables to move, add or take out for a ring, or for a better one.
+    """Say which cables to move, add or take out for a better ring.
 
-    With --cable, say which cables to lay before any is in. Exit code 5 if the
+    Or for a ring at all where there is none. With --cable, say which cables to
+    lay before any is in. Exit code 5 if the
     ports do not allow it.
     """
     from distconfig.commands.advise import AdviseOptions, advise_hosts
@@ -205,7 +206,10 @@ def identify(
     accept_new_host_keys: AcceptNew = False,
     verbose: Verbose = False,
 ) -> None:
-    """Print a line each time a cable is pulled or plugged on any host, until Ctrl-C."""
+    """Print a line whenever a cable is pulled or plugged anywhere.
+
+    So you find a port by touching it. It ends with Ctrl-C.
+    """
     from distconfig.commands.identify import IdentifyOptions, identify_ports
     from distconfig.sources import HostSource
 

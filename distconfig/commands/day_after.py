@@ -63,7 +63,9 @@ def _verify(
     ] = 1.0,
     soak: Annotated[
         float,
-        typer.Option(help="Load all cables at once for so long instead.", metavar="MINUTES", min=0),
+        typer.Option(
+            help="Load all cables at once for so long, or until Ctrl-C.", metavar="MINUTES", min=0
+        ),
     ] = 0.0,
     dot: Dot = False,
     png: Png = None,
@@ -72,7 +74,7 @@ def _verify(
     accept_new_host_keys: AcceptNew = False,
     verbose: Verbose = False,
 ) -> None:
-    """Load every cable in both directions and say what each is worth.
+    """Load every cable both ways and say what each is worth.
 
     Good, slow (under half of what like cables carry), wrong way (packets take
     another interface) or dead, with the likely causes. Exit codes: 0 all good,
@@ -99,7 +101,7 @@ def _doctor(
     accept_new_host_keys: AcceptNew = False,
     verbose: Verbose = False,
 ) -> None:
-    """Name what is wrong with these hosts, why, and what to do; change nothing.
+    """Name what is wrong, why, and what to do; change nothing.
 
     docs/doctor.md explains each finding. Exit codes: 0 nothing but notes, 8 a
     problem or a warning, 2 usage.
@@ -140,7 +142,7 @@ def _reapply(
     accept_new_host_keys: AcceptNew = False,
     verbose: Verbose = False,
 ) -> None:
-    """Bring back what was set up, on the hosts where it drifted and only there.
+    """Bring back what was set up, where it drifted and only there.
 
     Exit codes: 0 all of it holds, 7 a command failed or is left to you, 8 a
     cable does not carry or is gone, 2 usage.
@@ -184,9 +186,10 @@ def _wait_ready(
     accept_new_host_keys: AcceptNew = False,
     verbose: Verbose = False,
 ) -> None:
-    """Wait until every cable of a hostfile answers, for instance after a restart.
+    """Wait until every cable of a hostfile answers.
 
-    Exit codes: 0 every one answers, 8 not in time, 2 usage.
+    For instance after a restart. Exit codes: 0 every one answers, 8 not in
+    time, 2 usage.
     """
     from distconfig.commands.wait_ready import WaitReadyOptions, run_wait_ready
 
@@ -204,10 +207,11 @@ def _persist(
     accept_new_host_keys: AcceptNew = False,
     verbose: Verbose = False,
 ) -> None:
-    """Print the commands that make a setup last over restarts; not yet proved on hardware.
+    """Print the commands that make a setup last over restarts.
 
-    One network service per port with a manual address. reapply and wait-ready
-    are the supported way. Exit codes: 0 printed, 3 a host not reached, 2 usage.
+    One network service per port with a manual address: not yet proved on
+    hardware. reapply and wait-ready are the supported way. Exit codes: 0 printed,
+    3 a host not reached, 2 usage.
     """
     from distconfig.commands.persist import PersistOptions, run_persist
 

@@ -193,6 +193,15 @@ def loaded_by(*words: str) -> set[str]:
     return set(ran.stdout.splitlines()[-1].split()[1:])
 
 
+def test_every_command_has_a_whole_sentence_in_the_list_of_commands(
+    run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = run("--help").out.partition("Commands:\n")[2].splitlines()
+    assert len(listed) == 11
+    assert all(line.endswith(".") and not line.endswith("...") for line in listed)
+
+
 def test_help_loads_nothing_heavy() -> None:
     assert loaded_by("--help") == set()
 
