@@ -146,6 +146,12 @@ def test_a_directory_and_a_path_with_wildcards() -> None:
     ]
 
 
+def test_a_list_without_end_is_none() -> None:
+    head = "Sudoers entry:\n    RunAsUsers: root\n    Commands:\n"
+    assert len(parse_sudo_rules(head + "\t/bin/a\n" * 1000)) == 1000
+    assert parse_sudo_rules(head + "\t/bin/a\n" * 100_000) == ()
+
+
 def test_a_rule_that_is_made_to_take_long_does_not() -> None:
     began = time.monotonic()
     assert not asks_for_password(
