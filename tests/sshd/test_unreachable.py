@@ -122,7 +122,7 @@ def test_a_server_that_does_not_speak_ssh(farm: Farm, connector: Connector, answ
         )
         asking.start()
         connection, _ = server.accept()
-        with connection, contextlib.suppress(ConnectionError):
+        with connection, contextlib.suppress(OSError):
             connection.sendall(answer)
             connection.shutdown(socket.SHUT_WR)
             while connection.recv(1000):
