@@ -33,7 +33,15 @@ class ReadyReduction(Protocol):
     header: bytearray
 
     def run(self, ours: Array, result: Array) -> None:
-        """Write the combination of all ranks' arrays to ``result``, in other memory."""
+        """Write the combination of all ranks' arrays to ``result``.
+
+        Args:
+            ours: Contiguous.
+            result: Contiguous and as large, in other memory.
+
+        Raises:
+            PeerError: The ring is broken.
+        """
 
 
 class Calls:
@@ -136,7 +144,10 @@ class Calls:
         return self._ready.get((operation, array.dtype, array.shape))
 
     def make_ready(self, operation: str, array: Array, reduction: Reduction) -> ReadyReduction:
-        """What reduces contiguous arrays like this one, kept to be found again."""
+        """What reduces contiguous arrays like this one, made if none is kept."""
+        found = self.find_ready(operation, array)
+        if found is not None:
+            return found
         if len(self._ready) >= _KEPT:
             self._ready.clear()
         header = self._encode(operation, reduction.name, array.shape, 0, array.nbytes)

@@ -36,13 +36,19 @@ class Patience:
         self._since = 0.0
         self._report_at = 0.0
         self._tell_at = math.inf
-        self.has_told = False
+        self._has_told = False
 
-    def moved(self) -> None:
-        """Something moved after a wait; from how long it took learn whether spinning pays."""
+    def moved(self) -> bool:
+        """Something moved after a wait; from how long it took learn whether spinning pays.
+
+        Returns:
+            Whether the neighbours were told of that wait.
+        """
         idle = time.monotonic() - self._since
         self._spin = self._longest_spin if idle < 2 * self._longest_spin else 0.0
         self._since = 0.0
+        told, self._has_told = self._has_told, False
+        return told
 
     def is_spinning(self) -> bool:
         """Whether to look again at once; the first call begins the wait."""
@@ -90,7 +96,7 @@ class Patience:
         if time.monotonic() < self._tell_at:
             return False
         self._tell_at = math.inf
-        self.has_told = True
+        self._has_told = True
         return True
 
     def report(self) -> float:

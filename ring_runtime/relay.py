@@ -203,13 +203,5 @@ class RelayedReduction:
         self._reduction = reduction
 
     def run(self, ours: Array, result: Array) -> None:
-        """Write the combination of all ranks' arrays to ``result``.
-
-        Args:
-            ours: Contiguous.
-            result: Contiguous and as large, in other memory.
-
-        Raises:
-            PeerError: The ring is broken.
-        """
+        """Write the combination of all ranks' arrays to ``result``, see `calls.ReadyReduction`."""
         self._reduction.fold_all(self._relay.run(ours), result.reshape(-1))

@@ -151,9 +151,7 @@ class Ring:
 
     def moved(self) -> None:
         """Note that bytes moved after a wait."""
-        self.patience.moved()
-        if self.patience.has_told:
-            self.patience.has_told = False
+        if self.patience.moved():
             self._say(Waiting(still=False))
 
     def wait(self, outs: Sequence[Outflow], ins: Sequence[Inflow]) -> None:
@@ -166,7 +164,7 @@ class Ring:
             PeerError: An abort came, a neighbour died, or nothing moved for too long.
         """
         patience = self.patience
-        if patience.is_spinning() and not any(out.has_next() for out in outs):
+        if not any(out.has_next() for out in outs) and patience.is_spinning():
             return  # to receive costs no more than to ask whether that is possible
         poller = self._poller(_interest(outs, ins))
         while patience.is_spinning():

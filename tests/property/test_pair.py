@@ -1,8 +1,9 @@
-"""Two ranks that swap small arrays: every dtype and shape, again and again, however bytes come."""
+"""Small arrays, above all of two ranks: every dtype and shape, however often and in what bits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import ml_dtypes
@@ -32,8 +33,9 @@ def numbers(dtype: np.dtype[Any], shape: tuple[int, ...], seed: int) -> Array:
     return np.random.default_rng(seed).integers(0, 50, shape).astype(dtype)
 
 
+@pytest.mark.parametrize("size", [2, 3, 4])
 @pytest.mark.parametrize("dtype", KINDS, ids=str)
-def test_every_shape_again_and_again(dtype: np.dtype[Any]) -> None:
+def test_every_shape_again_and_again(dtype: np.dtype[Any], size: int) -> None:
     """A new result, one that is given, one in place, and inputs with gaps and in other orders."""
 
     def body(world: Group) -> list[Array]:
@@ -52,12 +54,24 @@ def test_every_shape_again_and_again(dtype: np.dtype[Any]) -> None:
             assert np.array_equal(x, before)
         return found
 
-    for results in results_of(run_ranks(2, body)):
+    for results in results_of(run_ranks(size, body)):
         for index, result in enumerate(results):
             shape = SHAPES[index // 6]
-            expected = np.add(numbers(dtype, shape, 0), numbers(dtype, shape, 1))
+            expected = reduce(np.add, (numbers(dtype, shape, rank) for rank in range(size)))
             assert (result.dtype, result.shape) == (dtype, shape)
             assert np.array_equal(result, expected)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_what_reduces_is_kept_also_for_what_is_no_numpy_array(size: int) -> None:
+    def body(world: Group) -> bool:
+        kept = []
+        for x in (2.5, np.array(2.5), 2.5):
+            assert ring.all_sum(x, group=world) == 2.5 * size
+            kept.append(world.calls.find_ready("all_sum", np.array(2.5)))
+        return kept[0] is not None and all(each is kept[0] for each in kept)
+
+    assert run_ranks(size, body) == [True] * size
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8])

@@ -301,9 +301,8 @@ world = ring.init()
 large = np.ones(16 * 1024**2, np.float32)
 pressed = os.path.join(os.path.dirname(os.environ["JOB_START"]), "pressed")
 def press_ctrl_c():
-    while not world.ring._lock.locked():
-        time.sleep(0.001)
-    time.sleep(0.1)
+    while not (world.ring._lock.locked() and world.ring.patience._since):
+        time.sleep(0.001)  # until it waits, so it is inside
     os.kill(os.getpid(), signal.SIGINT)
     open(pressed, "w").close()
 if world.rank() == 1:

@@ -90,12 +90,11 @@ def test_neighbours_are_told_once_when_half_of_a_wait_is_over(
     assert patience.pause(None) == half
     move(half - 1)
     assert not patience.should_tell()
-    assert not patience.has_told
     move(1)
     assert patience.should_tell()
-    assert patience.has_told
     assert not patience.should_tell()
-    patience.moved()
+    assert patience.moved()
+    assert not patience.moved()
     patience.is_spinning()
     assert patience.pause(None) == half
 
